@@ -1,0 +1,30 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`. Each sets up its own .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOCOMO ?= ../shared/data/locomo_dev.json
+
+.PHONY: demo test lint bench clean
+
+$(VENV)/.ready: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(VENV)/.ready
+	$(BIN)/memhop demo
+
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.ready
+	$(BIN)/python -m benches.locomo $(LOCOMO)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist

@@ -1,0 +1,1 @@
+"""Benches: how well memories are found, measured on public data that is never shipped."""

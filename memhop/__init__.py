@@ -1,0 +1,91 @@
+"""MemHop: long-term memory for AI agents. One agent, one file, no server, no model needed.
+
+    import memhop
+    with memhop.DB.open("agent.meh") as db:
+        db.remember("Mara is allergic to walnuts")
+        print(db.recall("what must Mara not eat?").context)
+
+Where things are; arrows point down, and a test keeps it so:
+
+    cli/       the `memhop` command                       the only code that sees arguments and environment
+    api/       DB, its namespaces, result types           checks arguments, returns plain data
+    search/    recall and the agent loop                  questions in, ranked hits out; writes only the turn
+    models/    embedders, offline keywords                the outside world; everything it says is checked
+    repo/      the eight layers as records, the Store     the only writer; where bytes meet indexes
+    index/     tokenizer, BM25, vectors, fuzzy, groups    pure structures that can be rebuilt
+    core/      the .meh file: frames, commits, segments   bytes on disk; knows nothing of memory
+    common/    errors, ids, clock, limits                 imports nothing of ours
+
+The eight layers: L0 profile, L1 engrams (association), L2 scenes and topics, L3 knowledge, L4 messages and notes,
+L5 capability cards, L6 usage, L7 trajectory; each has its file in repo/.
+
+Names below are loaded when first used: `import memhop` itself costs about a millisecond.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memhop.common.errors import (
+    BadFormat,
+    ChatError,
+    Closed,
+    ConfigError,
+    Corrupt,
+    EmbedderError,
+    InvalidRequest,
+    Locked,
+    MemhopError,
+    NotFound,
+    ProviderError,
+    StorageError,
+    VectorSpaceMismatch,
+    WriteRefused,
+)
+
+if TYPE_CHECKING:
+    from memhop.api.db import DB
+    from memhop.models.embed import HashEmbedder
+    from memhop.models.embed_http import OllamaEmbedder, OpenAIEmbedder
+    from memhop.models.embed_local import LocalEmbedder
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "DB": "memhop.api.db",
+    "HashEmbedder": "memhop.models.embed",
+    "LocalEmbedder": "memhop.models.embed_local",
+    "OllamaEmbedder": "memhop.models.embed_http",
+    "OpenAIEmbedder": "memhop.models.embed_http",
+}
+
+__all__ = [
+    "DB",
+    "BadFormat",
+    "ChatError",
+    "Closed",
+    "ConfigError",
+    "Corrupt",
+    "EmbedderError",
+    "HashEmbedder",
+    "InvalidRequest",
+    "LocalEmbedder",
+    "Locked",
+    "MemhopError",
+    "NotFound",
+    "OllamaEmbedder",
+    "OpenAIEmbedder",
+    "ProviderError",
+    "StorageError",
+    "VectorSpaceMismatch",
+    "WriteRefused",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'memhop' has no attribute {name!r}")

@@ -1,0 +1,10 @@
+"""The public face: `DB`, its namespaces, and the frozen results they return.
+
+    db           DB.open, the verbs (remember, recall, search, update, forget, …), upkeep
+    namespaces   db.archive, db.notes, db.scenes, db.topics, db.profile, db.knowledge, db.capabilities, db.trajectory
+    notes        what `remember` and `forget` mean, in terms of records
+    results      frozen dataclasses with `to_dict()`; ids as 16 hex digits, times as Unix ms
+    backfill     draining the queue of units that have no vector yet
+
+Everything here checks its arguments and returns plain data; nothing below is exposed.
+"""

@@ -1,0 +1,227 @@
+"""Draining the queue of units that have no vector yet.
+
+The queue is not stored: a unit waits when it is searchable and its space has no vector of it. So it cannot be wrong,
+and erasing vectors or changing the model queues everything again. Only failures are recorded: a unit which a model
+refuses is tried again after 1 minute, then 2, 4, … up to a day, so that one bad text never blocks the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from memhop.api.results import BackfillReport, Pending
+from memhop.common.errors import ConfigError, InvalidRequest, MemhopError, ProviderError
+from memhop.models.embed import split_text
+from memhop.repo import codec, vectors
+from memhop.repo.record import Kind
+from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
+from memhop.search.semantics import space_of, token_embedder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memhop.models.embed import Embedder
+    from memhop.repo.store import Store
+
+FIRST_RETRY_MS = 60_000
+LAST_RETRY_MS = 24 * 3_600_000
+BATCH_UNITS = 1_000  # units of one commit; a slab of them is 1 MB at 256 dimensions
+MAX_FAILURES = 10_000  # listed when the queue is made up
+
+
+class _Item(NamedTuple):
+    unit: int  # id
+    owner: int  # its name in slabs
+    text: str
+
+
+def pending(store: Store, embedder: Embedder | None) -> Pending:
+    """See `DB.pending`."""
+    if embedder is None:
+        return Pending(space=None, without_vector=0, failed=0, next_retry_at=None, last_reason=None)
+    space = space_of(store, embedder)
+    with store.lock:
+        waiting = len(_waiting(store, space))
+    failures = _failures(store, space)
+    latest = max(failures, key=lambda failure: failure.retry_at, default=None)
+    return Pending(
+        space=f"{embedder.name} ({space.dim} dimensions)" if space else embedder.name,
+        without_vector=waiting,
+        failed=len(failures),
+        next_retry_at=min((failure.retry_at for failure in failures), default=None),
+        last_reason=latest.reason if latest else None,
+    )
+
+
+def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None) -> BackfillReport:
+    """See `DB.backfill`."""
+    if embedder is None:
+        raise ConfigError("there is no embedder to fill with", field="embedder", allowed="an embedder given to DB.open")
+    if max_seconds is not None and not (isinstance(max_seconds, int | float) and 0 < max_seconds <= 10**7):
+        raise InvalidRequest(f"{max_seconds!r:.40} is not a time", field="max_seconds", allowed="seconds > 0, or None")
+    start = time.monotonic()
+    embedded = failed = 0
+    tried: set[int] = set()
+    reason = None
+    while True:
+        if max_seconds is not None and time.monotonic() - start >= max_seconds:
+            reason = "max_seconds is over"
+            break
+        space = space_of(store, embedder)
+        items = _next_items(store, space, tried)
+        if not items:
+            break
+        tried.update(item.owner for item in items)
+        try:
+            done, refused = _embed_batch(store, embedder, items)
+        except MemhopError as error:  # the model is away; every unit keeps waiting
+            reason = error.message
+            break
+        embedded += done
+        failed += refused
+    space = space_of(store, embedder)
+    with store.lock:
+        remaining = len(_waiting(store, space))
+    return BackfillReport(
+        space=f"{embedder.name} ({space.dim} dimensions)" if space else None,
+        embedded=embedded,
+        failed=failed,
+        remaining=remaining,
+        seconds=round(time.monotonic() - start, 3),
+        reason=reason,
+    )
+
+
+def _waiting(store: Store, space: Space | None) -> NDArray[np.int64]:
+    """Ordinals of live units without a vector in the space, oldest first. Call it under the store's lock."""
+    views = store.views
+    live = np.flatnonzero(views.units.live)
+    if space is not None:
+        live = live[~views.vectors(space.id, space.dim).contains(views.units.column("owner")[live])]
+    return live
+
+
+def _failures(store: Store, space: Space | None) -> list[EmbedFailure]:
+    if space is None:
+        return []
+    return [failure for _, failure in store.listed(EmbedFailure, failures_in(space.id), limit=MAX_FAILURES)]
+
+
+def _next_items(store: Store, space: Space | None, tried: set[int]) -> list[_Item]:
+    now = store.clock.now_ms()
+    resting = {failure.owner for failure in _failures(store, space) if failure.retry_at > now}
+    items = []
+    with store.lock:
+        units = store.views.units
+        for ordinal in _waiting(store, space).tolist():
+            id_, owner = int(units.ids[ordinal]), int(units.column("owner")[ordinal])
+            located = store.file.locate(id_)
+            if owner in resting or owner in tried or located is None:
+                continue
+            unit = codec.decode(*store.file.read(located[1]), located[1]).unit()
+            if unit is not None:
+                items.append(_Item(id_, owner, unit.plain))
+            if len(items) == BATCH_UNITS:
+                break
+    return items
+
+
+def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tuple[int, int]:
+    """Embed and commit some units. Returns (embedded, refused). Raises ProviderError when the model is away."""
+    pieces: list[str] = []
+    owners: list[int] = []
+    for item in items:
+        for piece in split_text(item.text) or [item.text]:
+            pieces.append(piece)
+            owners.append(item.owner)
+    matrix = _embed(embedder, pieces)
+    good = np.linalg.norm(matrix, axis=1) > 0.5
+    served = {owner for owner, fine in zip(owners, good, strict=True) if fine}
+    with_tokens = token_embedder(embedder)
+    tokens = None
+    if with_tokens is not None:
+        stop = with_tokens.stop_tokens()
+        tokens = {}
+        for item, ids in zip(items, with_tokens.tokens([item.text for item in items]), strict=True):
+            tokens[item.owner] = ids[~stop[ids]]
+    now = store.clock.now_ms()
+    with store.lock:
+        batch = store.batch()
+        dim = int(matrix.shape[1])
+        id_ = space_id(embedder.name, dim, embedder.digest)
+        if store.find(Space, id_) is None:
+            batch.put(Space(model=embedder.name, dim=dim, digest=embedder.digest, created_at=now), id_)
+        places = store.views.ordinals(np.array([item.owner for item in items], dtype=np.uint64))
+        there = {item.owner for item, place in zip(items, places.tolist(), strict=True) if place >= 0}
+        live = served & there  # what was erased or edited meanwhile keeps nothing
+        rows = np.array([owner in live and fine for owner, fine in zip(owners, good.tolist(), strict=True)], dtype=bool)
+        if rows.any():
+            kept = [owner for owner, row in zip(owners, rows.tolist(), strict=True) if row]
+            batch.put_payload(Kind.VECTOR_SLAB, vectors.encode_vectors(id_, kept, matrix[rows]), id_, kept[0], now)
+            if tokens is not None:
+                token_owners = sorted(live)
+                payload = vectors.encode_tokens(id_, token_owners, [tokens[owner] for owner in token_owners])
+                batch.put_payload(Kind.TOKEN_SLAB, payload, id_, token_owners[0], now)
+        refused = [item for item in items if item.owner not in served]
+        for item in items:
+            known = store.find(EmbedFailure, failure_id(item.owner, id_))
+            if item.owner in served:
+                if known is not None:
+                    batch.delete(Kind.EMBED_FAILURE, known.id)
+                continue
+            attempts = known.attempts + 1 if known else 1
+            wait = min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** min(attempts - 1, 20))
+            batch.put(
+                EmbedFailure(
+                    owner=item.owner,
+                    space=id_,
+                    attempts=attempts,
+                    retry_at=now + wait,
+                    reason="the model gave no usable vector for this text",
+                ),
+                failure_id(item.owner, id_),
+            )
+        commit = store.commit(batch)
+    store.settle(commit)
+    return len(live), len(refused)
+
+
+def _embed(embedder: Embedder, pieces: list[str]) -> NDArray[np.float32]:
+    """All pieces, in parts the model takes; if a part fails for good, its texts are tried one by one."""
+    parts: list[NDArray[np.float32]] = []
+    dim = 0
+    for start in range(0, len(pieces), embedder.max_batch):
+        part = pieces[start : start + embedder.max_batch]
+        try:
+            rows = embedder.embed(part)
+        except ProviderError as error:
+            if getattr(error, "retryable", True) or len(part) == 1 or (not parts and start == 0 and len(pieces) == 1):
+                raise
+            rows = _one_by_one(embedder, part)
+        parts.append(rows)
+        dim = dim or rows.shape[1]
+        if rows.shape[1] != dim:
+            raise ProviderError(f"{embedder.name} answered with {rows.shape[1]} dimensions after {dim}")
+    return np.concatenate(parts)
+
+
+def _one_by_one(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
+    rows: list[NDArray[np.float32] | None] = []
+    last: ProviderError | None = None
+    for text in texts:
+        try:
+            rows.append(embedder.embed([text])[0])
+        except ProviderError as error:
+            if getattr(error, "retryable", True):
+                raise
+            last = error
+            rows.append(None)
+    found = next((row for row in rows if row is not None), None)
+    if found is None:
+        assert last is not None
+        raise last
+    return np.stack([np.zeros_like(found) if row is None else row for row in rows])

@@ -1,0 +1,131 @@
+"""Records to results: ids become hex, "none" becomes None. One function per record type."""
+
+from __future__ import annotations
+
+from memhop.api import results
+from memhop.common.ids import to_hex
+from memhop.repo import l0_profile, l2_context, l3_knowledge, l4_archive, l5_capability, l7_trajectory
+from memhop.repo.record import Tier
+
+
+def note(record: l4_archive.Note, *, created: bool = False) -> results.Note:
+    return results.Note(
+        id=to_hex(record.id),
+        text=record.text,
+        kind=record.kind,
+        project=record.project,
+        status=record.status or None,
+        tags=record.tags,
+        metadata=record.metadata,
+        links=tuple(map(to_hex, record.links)),
+        source=record.source or None,
+        at=record.at,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        rev=record.rev,
+        tier=Tier(record.tier).label,
+        pinned=record.pinned,
+        external_id=record.external_id or None,
+        copies=record.copies,
+        created=created,
+    )
+
+
+def message(record: l4_archive.Message) -> results.Message:
+    return results.Message(
+        id=to_hex(record.id),
+        text=record.text,
+        role=record.role,
+        speaker=record.speaker or None,
+        at=record.at,
+        session=record.session or None,
+        project=record.project,
+        external_id=record.external_id or None,
+        scene_id=to_hex(record.scene) if record.scene else None,
+        topic_id=to_hex(record.topic) if record.topic else None,
+    )
+
+
+def topic(record: l2_context.Topic) -> results.Topic:
+    return results.Topic(
+        id=to_hex(record.id),
+        scene_id=to_hex(record.scene),
+        depth=record.depth,
+        user_keywords=record.user_keywords,
+        agent_keywords=record.agent_keywords,
+        summary=record.summary or None,
+        user_at=record.user_at,
+        agent_at=record.agent_at or None,
+        message_ids=tuple(map(to_hex, record.messages)),
+        children=tuple(map(to_hex, record.children)),
+        knowledge=tuple(map(to_hex, record.graphs)),
+    )
+
+
+def scene(record: l2_context.Scene, topics: int) -> results.Scene:
+    return results.Scene(
+        id=to_hex(record.id),
+        name=record.name,
+        project=record.project,
+        session=record.session or None,
+        created_at=record.created_at,
+        last_at=record.last_at,
+        topics=topics,
+    )
+
+
+def profile(record: l0_profile.Profile) -> results.Profile:
+    return results.Profile(
+        name=record.name,
+        role=record.role,
+        personality=record.personality,
+        preferences=record.preferences,
+        lexicon=record.lexicon,
+        style_traits=record.style_traits,
+        updated_at=record.updated_at or None,
+        brief=l0_profile.brief(record),
+    )
+
+
+def graph(record: l3_knowledge.Graph) -> results.Graph:
+    return results.Graph(id=to_hex(record.id), name=record.name, created_at=record.created_at)
+
+
+def knowledge(record: l3_knowledge.KnowledgeNode) -> results.KnowledgeNode:
+    return results.KnowledgeNode(
+        id=to_hex(record.id),
+        graph_id=to_hex(record.graph),
+        title=record.title,
+        content=record.content,
+        node_type=record.node_type or None,
+        keywords=record.keywords,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+    )
+
+
+def capability(record: l5_capability.Capability) -> results.Capability:
+    return results.Capability(
+        id=to_hex(record.id) if record.id else None,
+        name=record.name,
+        type=record.type,
+        version=record.version,
+        summary=record.summary,
+        trigger=record.trigger,
+        resources=record.resources,
+        workflow=record.workflow,
+        status=record.status,
+        origin=record.origin,
+    )
+
+
+def event(record: l7_trajectory.Event) -> results.Event:
+    return results.Event(
+        id=to_hex(record.id),
+        session=record.session,
+        seq=record.seq,
+        type=record.type,
+        payload=record.payload,
+        at=record.at,
+        message_id=to_hex(record.message) if record.message else None,
+    )

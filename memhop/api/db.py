@@ -1,0 +1,543 @@
+"""`DB`: the memory of one agent, in one file.
+
+    import memhop
+    with memhop.DB.open("agent.meh") as db:
+        db.remember("Mara is allergic to walnuts", kind="fact", tags=["health"])
+        print(db.recall("what must Mara not eat?").context)
+
+A handle is safe to use from many threads. Opening imports the standard library and the lock, nothing else; what a
+method needs is loaded when it is first called.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from memhop.common.clock import Clock, SystemClock
+from memhop.common.errors import Closed, InvalidRequest
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from memhop.api import namespaces, results
+    from memhop.core.compaction import CompactReport
+    from memhop.core.meh_file import MehFile
+    from memhop.core.recovery import RecoveryReport
+    from memhop.core.verify import VerifyReport
+    from memhop.models.embed import Embedder
+    from memhop.repo.store import Store
+    from memhop.search.recall import Recaller
+
+
+class DB:
+    """One agent's memory. Use `DB.open`, not the constructor."""
+
+    def __init__(self, file: MehFile, *, embedder: Embedder | None, clock: Clock) -> None:
+        self._file = file
+        self._embedder = embedder
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._store_or_none: Store | None = None
+        self._recaller_or_none: Recaller | None = None
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        embedder: Embedder | None = None,
+        mode: str = "exclusive",
+        durability: str = "full",
+        wait: float = 0.0,
+        create: bool = True,
+        purpose: str = "memhop",
+        clock: Clock | None = None,
+    ) -> DB:
+        """Open a memory, creating it if there is none.
+
+        Args:
+            path: The file, usually ending in `.meh`. Its folder must exist. Created with permissions 0600.
+            embedder: Turns text into vectors for the semantic channels; see `memhop.models`. None: recall works by
+                words alone, and not one socket is opened.
+            mode: "exclusive": this handle alone has the file.
+            durability: What a returned call means. "full": it is on the disk (fsync; threads share one). "relaxed":
+                it will be within 200 ms. "none": the operating system decides. A crash never breaks the file at any
+                level, it can only lose the last calls.
+            wait: Seconds to wait for another holder of the file, 0..3600. 0: fail at once.
+            create: Whether a missing file is created (else NotFound... a StorageError naming the path).
+            purpose: What others are told this holder is doing, should they find the file locked.
+            clock: Where "now" comes from; for tests and replays.
+
+        Raises:
+            Locked: another process, or another handle of this one, has the file.
+            BadFormat: not a .meh file, or one written by a newer version.
+            Corrupt, StorageError: the file or disk is damaged beyond reading, or the folder is missing.
+            InvalidRequest: an argument does not do.
+
+        Cost: about a millisecond, whatever the size of the file, plus replaying what came after its last checkpoint
+            (2 us per record).
+        """
+        from memhop.core.meh_file import MehFile
+
+        chosen_clock = clock or SystemClock()
+        if not isinstance(path, str | os.PathLike):
+            raise InvalidRequest(f"a {type(path).__name__} is not a path", field="path", allowed="a str or Path")
+        file = MehFile.open(
+            path,
+            mode=mode,
+            durability=durability,
+            wait=wait,
+            create=create,
+            purpose=purpose,
+            now_ms=chosen_clock.now_ms,
+        )
+        return cls(file, embedder=embedder, clock=chosen_clock)
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        text: str,
+        *,
+        project: str = "default",
+        kind: str = "note",
+        status: str | None = None,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        links: Iterable[str] = (),
+        source: str | None = None,
+        at: object = None,
+        external_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> results.Note:
+        """Store a note. When this returns it is durable and can be recalled.
+
+        Args:
+            text: The note, any language, not blank, at most 16 MiB.
+            project: A name; recall can be limited to projects.
+            kind: A name such as note, fact, decision, bug, plan, preference.
+            status: A name such as open or done. None: none.
+            tags: Up to 64 names.
+            metadata: A JSON object of at most 64 KiB. No NaN, bytes or sets.
+            links: Ids of records this note refers to; they must exist.
+            source: Where it comes from.
+            at: When it was so; int ms or aware datetime, at most a day ahead of now. None: now.
+            external_id: The host's own name for the note in its project. A second call with it updates the note.
+            idempotency_key: A second call with the same key and words returns the first note and writes nothing.
+
+        Returns:
+            The note. `created` is False when it was there already: same words, project and kind, and nothing new said.
+
+        Raises:
+            InvalidRequest: an argument does not do. NotFound: a link names nothing. Nothing is written then.
+        """
+        return self.remember_many(
+            [
+                {
+                    "text": text,
+                    "project": project,
+                    "kind": kind,
+                    "status": status,
+                    "tags": _listed(tags, "tags"),
+                    "metadata": metadata,
+                    "links": _listed(links, "links"),
+                    "source": source,
+                    "at": at,
+                    "external_id": external_id,
+                    "idempotency_key": idempotency_key,
+                }
+            ],
+            _where="",
+        )[0]
+
+    def remember_many(
+        self, items: Iterable[str | Mapping[str, Any]], *, _where: str = "items[{index}]."
+    ) -> tuple[results.Note, ...]:
+        """Store many notes in one commit: all of them or, on any error, none.
+
+        Args:
+            items: Texts, or mappings with the arguments of `remember`.
+
+        Raises:
+            InvalidRequest: as `remember`; `field` says which item, such as "items[3].text".
+        """
+        from memhop.api import convert
+        from memhop.api.namespaces import bounded
+        from memhop.api.notes import draft, put_note
+
+        store = self._store
+        now = self._clock.now_ms()
+        drafts = []
+        for index, item in enumerate(bounded(items)):
+            where = _where.format(index=index)
+            values = {"text": item} if isinstance(item, str) else item
+            if not isinstance(values, Mapping):
+                raise InvalidRequest(
+                    f"a {type(values).__name__} is not a note", field=where.rstrip("."), allowed="a str or a dict"
+                )
+            drafts.append(draft(values, now_ms=now, where=where))
+        with store.lock:
+            batch = store.batch()
+            pending: dict[int, Any] = {}
+            stored = [put_note(store, batch, wanted, pending, now) for wanted in drafts]
+            commit = store.commit(batch)
+        store.settle(commit)
+        return tuple(convert.note(note, created=created) for note, created in stored)
+
+    def forget(self, id: str, *, hard: bool = False) -> results.Forgotten:
+        """Move a note to the trash, or erase a note or message for good.
+
+        Args:
+            id: A note's id; with `hard=True` also a message's.
+            hard: Erase it and everything derived from it. The bytes leave the file at the next `compact()`.
+
+        Raises:
+            NotFound: no note or message has this id.
+            InvalidRequest: a message without `hard=True`: what was said is not edited, only erased.
+        """
+        from memhop.api.notes import forget
+        from memhop.api.results import Forgotten
+        from memhop.common.ids import from_hex
+
+        store = self._store
+        with store.lock:
+            batch = store.batch()
+            changed, tier, reason = forget(store, batch, from_hex(id), hard=hard, now_ms=self._clock.now_ms())
+            commit = store.commit(batch)
+        store.settle(commit)
+        return Forgotten(id=id.lower(), changed=changed, tier=tier, reason=reason)
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        token_budget: int = 2000,
+        layers: Iterable[str] | None = None,
+        project: str | Iterable[str] | None = None,
+        kinds: Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        roles: Iterable[str] | None = None,
+        speakers: Iterable[str] | None = None,
+        session: str | None = None,
+        scene: str | None = None,
+        since: object = None,
+        until: object = None,
+        tier: str = "active",
+        at: object = None,
+        fusion: str = "zscore",
+        explain: bool = False,
+    ) -> results.Recall:
+        """What bears on a question. Writes nothing.
+
+        Args:
+            query: Any string, any language. A blank one finds nothing and says so.
+            limit: Most hits to return, 1..1000.
+            token_budget: Room for `context`, in tokens (4 Latin letters or 1 Han character count as one), 0..100,000.
+            layers: Any of messages, notes, topics, knowledge, capabilities. None: all.
+            project: A project or several. None: all.
+            kinds: Kinds of notes, types of knowledge nodes. None: all.
+            tags: Notes that have all of these tags. None: no matter.
+            roles: Of messages: user, agent, system, tool. None: all.
+            speakers: Of messages, by name, case ignored. None: all.
+            session: One session's messages.
+            scene: One scene's messages and topics, by id.
+            since, until: Half-open span [since, until) of a unit's time; int ms or aware datetime.
+            tier: active, archived or trashed.
+            at: When the question is asked, for words such as "last week". None: now.
+            fusion: How channels are combined inside a layer: "zscore" or "rrf".
+            explain: Also fill `explanation`: terms with their weights, expansions, time windows, settings.
+
+        Raises:
+            InvalidRequest: an argument does not do; `field` and `allowed` say which and why.
+
+        Cost: grows with the number of units that hold the query's words; 1 ms at 1,000 units without a model.
+        """
+        from memhop.api.reading import recall
+        from memhop.search.query import Request
+
+        return recall(
+            self._recaller,
+            Request(
+                text=query,
+                limit=limit,
+                token_budget=token_budget,
+                layers=layers,
+                project=project,
+                kinds=kinds,
+                tags=tags,
+                roles=roles,
+                speakers=speakers,
+                session=session,
+                scene=scene,
+                since=since,
+                until=until,
+                tier=tier,
+                at=at,
+                fusion=fusion,
+                explain=explain,
+            ),
+        )
+
+    def why_not(self, id: str, query: str, **filters: Any) -> results.Explanation:
+        """Why a unit was not among the hits of `recall(query, **filters)`, or at which place it was.
+
+        Args:
+            id: Of a message, note, topic, knowledge node or card.
+            query, filters: As for `recall`.
+
+        Raises:
+            NotFound: no record has this id.
+        """
+        from memhop.api.reading import why_not
+        from memhop.search.query import Request
+
+        return why_not(self._recaller, id, Request(text=query, **filters))
+
+    # -- the agent loop --------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        text: str,
+        timestamp: object = None,
+        *,
+        session: str | None = None,
+        speaker: str | None = None,
+        project: str = "default",
+        directed_l2_id: str | None = None,
+        directed_l3_id: str | None = None,
+        auto_create: bool = False,
+        limit: int = 10,
+        token_budget: int = 2000,
+    ) -> results.SearchResult:
+        """One turn of the agent loop: recall what bears on the user's message, and store the message.
+
+        Args:
+            text: What the user said.
+            timestamp: When; int ms or aware datetime. None: now.
+            session: The host's name for the conversation. Turns of other sessions need clear evidence to join a scene.
+            speaker: Who said it. project: Where it belongs.
+            directed_l2_id: Put the turn into this scene. directed_l3_id: Look in this knowledge graph only, and link
+                the topic to it. auto_create: Start a new scene without looking for one.
+            limit, token_budget: As for `recall`.
+
+        Returns:
+            What was recalled, the scene with its topics, associated scenes, matching cards, and `new_topic_id`, to
+            which `update` appends the reply. The turn is stored whether or not anything was found.
+
+        Raises:
+            InvalidRequest, NotFound: an argument does not do, or names nothing; nothing is written then.
+        """
+        from memhop.api.reading import search
+        from memhop.search.turn import Turn
+
+        return search(
+            self._recaller,
+            Turn(
+                text=text,
+                timestamp=timestamp,
+                session=session,
+                speaker=speaker,
+                project=project,
+                directed_l2_id=directed_l2_id,
+                directed_l3_id=directed_l3_id,
+                auto_create=auto_create,
+                limit=limit,
+                token_budget=token_budget,
+            ),
+        )
+
+    def update(
+        self,
+        topic_id: str,
+        text: str,
+        timestamp: object = None,
+        *,
+        role: str = "agent",
+        speaker: str | None = None,
+    ) -> results.Message:
+        """Append a reply to a topic. Several replies are all kept, and each can be recalled.
+
+        Args:
+            topic_id: `new_topic_id` of the `search` that stored the user's message.
+            text: What was said. timestamp: When; None: now.
+            role: agent, user, system or tool. speaker: Who.
+
+        Raises:
+            NotFound: no topic has this id. InvalidRequest: an argument does not do.
+        """
+        from memhop.api import convert
+        from memhop.search.turn import update
+
+        return convert.message(
+            update(self._store, topic_id=topic_id, text=text, timestamp=timestamp, role=role, speaker=speaker)
+        )
+
+    # -- enrichment ------------------------------------------------------------------------------------------
+
+    def pending(self) -> results.Pending:
+        """What waits for the embedder."""
+        from memhop.api.backfill import pending
+
+        return pending(self._store, self._embedder)
+
+    def backfill(self, max_seconds: float | None = None) -> results.BackfillReport:
+        """Embed what has no vector yet. Each batch is committed, so that it can be stopped and resumed.
+
+        Args:
+            max_seconds: Stop after about this long. None: when nothing is left that can be tried now.
+
+        Returns:
+            A report. A failing embedder ends it early with a `reason`, and never raises.
+        """
+        from memhop.api.backfill import backfill
+
+        return backfill(self._store, self._embedder, max_seconds)
+
+    # -- layers ----------------------------------------------------------------------------------------------
+
+    @property
+    def archive(self) -> namespaces.Archive:
+        """L4 messages."""
+        return self._namespace("Archive")  # type: ignore[no-any-return]
+
+    @property
+    def notes(self) -> namespaces.Notes:
+        """L4 notes."""
+        return self._namespace("Notes")  # type: ignore[no-any-return]
+
+    @property
+    def scenes(self) -> namespaces.Scenes:
+        """L2 scenes."""
+        return self._namespace("Scenes")  # type: ignore[no-any-return]
+
+    @property
+    def topics(self) -> namespaces.Topics:
+        """L2 topics."""
+        return self._namespace("Topics")  # type: ignore[no-any-return]
+
+    @property
+    def profile(self) -> namespaces.Profiles:
+        """L0 profile."""
+        return self._namespace("Profiles")  # type: ignore[no-any-return]
+
+    @property
+    def knowledge(self) -> namespaces.Knowledge:
+        """L3 knowledge."""
+        return self._namespace("Knowledge")  # type: ignore[no-any-return]
+
+    @property
+    def capabilities(self) -> namespaces.Capabilities:
+        """L5 capability cards."""
+        return self._namespace("Capabilities")  # type: ignore[no-any-return]
+
+    @property
+    def trajectory(self) -> namespaces.Trajectory:
+        """L7 trajectory."""
+        return self._namespace("Trajectory")  # type: ignore[no-any-return]
+
+    def _namespace(self, name: str) -> Any:
+        from memhop.api import namespaces
+
+        return getattr(namespaces, name)(self._store)
+
+    # -- upkeep ----------------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> str:
+        """Where the file is."""
+        return str(self._file.path)
+
+    @property
+    def recovery(self) -> RecoveryReport:
+        """What opening found: whether a torn tail was cut or damage was stepped over."""
+        return self._file.recovery
+
+    def stats(self) -> results.Stats:
+        """Counts and sizes. Loads the indexes."""
+        from memhop.api.reading import stats
+
+        return stats(self._store)
+
+    def checkpoint(self) -> bool:
+        """Seal the indexes of what is new into the file, so that the next opening need not replay it.
+
+        Happens by itself every 20,000 records or 32 MiB. False: there was nothing new.
+        """
+        return self._store.checkpoint()
+
+    def compact(self, *, keep_history: bool = False) -> CompactReport:
+        """Rewrite the file without what is dead: old versions, erased records, old indexes.
+
+        Args:
+            keep_history: Keep superseded versions, but never those of erased records.
+
+        Raises:
+            StorageError: the disk is full, …; the old file is as it was.
+        """
+        return self._store.compact(keep_history=keep_history)
+
+    def verify(self, *, deep: bool = False) -> VerifyReport:
+        """Check the file: headers, commit chain, checksums. `deep` also reads every record and index."""
+        return self._file.verify(deep=deep)
+
+    def close(self) -> None:
+        """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._store_or_none is not None:
+                self._store_or_none.close()
+            else:
+                self._file.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def __enter__(self) -> DB:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<memhop.DB {self._file.path}{' (closed)' if self._closed else ''}>"
+
+    @property
+    def _store(self) -> Store:
+        with self._lock:
+            if self._closed:
+                raise Closed("the memory was closed")
+            if self._store_or_none is None:
+                from memhop.repo.store import Store
+
+                self._store_or_none = Store(self._file, self._clock)
+            return self._store_or_none
+
+    @property
+    def _recaller(self) -> Recaller:
+        store = self._store
+        with self._lock:
+            if self._recaller_or_none is None:
+                from memhop.search.recall import Recaller
+
+                self._recaller_or_none = Recaller(store, self._embedder)
+            return self._recaller_or_none
+
+
+def _listed(value: Any, field: str) -> Any:
+    """An iterable of names as a list; what is no such iterable is left for the check to refuse."""
+    if isinstance(value, str | bytes | Mapping):
+        raise InvalidRequest(f"a {type(value).__name__} is not a list of str", field=field, allowed="a list of str")
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, set) else value

@@ -1,0 +1,260 @@
+"""What `remember` and `forget` mean, in terms of records.
+
+`remember` finds out whether the note is there already, in this order:
+
+1. the same `idempotency_key`: the first note is returned as it is; other words under that key are refused;
+2. the same `external_id` in the project: the note is brought up to date (rev + 1) when something differs;
+3. the same words in the same project and kind, active, and nothing said that the first note does not say
+   (status, metadata, links, source, time): one more copy is counted, and tags are joined;
+4. otherwise it is a new note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from memhop.common.clock import FUTURE_SLACK_MS, to_ms
+from memhop.common.config import LIMITS, check_metadata, check_name, check_names, check_text
+from memhop.common.errors import InvalidRequest, NotFound
+from memhop.common.ids import from_hex, to_hex
+from memhop.repo import l4_archive
+from memhop.repo.l4_archive import Message, Note
+from memhop.repo.record import Kind, Tier
+
+if TYPE_CHECKING:
+    from memhop.repo.store import Batch, Store
+
+NOTE_FIELDS = frozenset(
+    ("text", "project", "kind", "status", "tags", "metadata", "links", "source", "at", "external_id", "idempotency_key")
+)
+
+
+class Draft(NamedTuple):
+    """Checked arguments of `remember`."""
+
+    text: str
+    project: str
+    kind: str
+    status: str
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    links: tuple[int, ...]
+    source: str
+    at: int
+    given_at: bool
+    external_id: str
+    idempotency_key: str
+
+
+def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
+    """Check the arguments of one note.
+
+    Args:
+        values: Arguments by name; absent ones take their default.
+        where: Put in front of field names in errors, such as "items[3].".
+
+    Raises:
+        InvalidRequest: a value does not do, or a name is unknown.
+    """
+    unknown = sorted(set(values) - NOTE_FIELDS)
+    if unknown:
+        raise InvalidRequest("no such argument", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(NOTE_FIELDS)))
+
+    def name(field: str, default: str) -> str:
+        value = values.get(field)
+        return default if value is None else check_name(value, field=where + field)
+
+    at = values.get("at")
+    links = values.get("links") or ()
+    if not isinstance(links, list | tuple) or len(links) > LIMITS.links:
+        raise InvalidRequest("not a list of ids", field=f"{where}links", allowed=f"at most {LIMITS.links} ids")
+    return Draft(
+        text=check_text(values.get("text"), field=f"{where}text"),
+        project=name("project", "default"),
+        kind=name("kind", "note"),
+        status=name("status", ""),
+        tags=check_names(values.get("tags") or (), field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars),
+        metadata=check_metadata({} if values.get("metadata") is None else values["metadata"], field=f"{where}metadata"),
+        links=tuple(from_hex(link, field=f"{where}links") for link in links),
+        source=name("source", ""),
+        at=now_ms if at is None else to_ms(at, field=f"{where}at", latest_ms=now_ms + FUTURE_SLACK_MS),
+        given_at=at is not None,
+        external_id=name("external_id", ""),
+        idempotency_key=name("idempotency_key", ""),
+    )
+
+
+def put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note], now_ms: int) -> tuple[Note, bool]:
+    """Put one note into the batch unless it is there already.
+
+    Args:
+        pending: Notes of the same call by the groups that identify them, so that a call is checked against itself.
+
+    Returns:
+        The note, and whether it is new.
+
+    Raises:
+        InvalidRequest: the idempotency key was used for other words.
+        NotFound: a link names no record.
+    """
+    for link in wanted.links:
+        if store.file.locate(link) is None:
+            raise NotFound(f"no record has the id {to_hex(link)}", field="links")
+    existing = _existing(store, batch, wanted, pending)
+    if existing is not None:
+        updated = _updated(existing, wanted, now_ms)
+        if updated is not existing:
+            batch.put(updated)
+        _remember(pending, updated)
+        return updated, False
+    note = batch.new(
+        Note(
+            text=wanted.text,
+            kind=wanted.kind,
+            project=wanted.project,
+            status=wanted.status,
+            tags=wanted.tags,
+            metadata=wanted.metadata,
+            links=wanted.links,
+            source=wanted.source,
+            at=wanted.at,
+            created_at=now_ms,
+            updated_at=now_ms,
+            external_id=wanted.external_id,
+            idempotency_key=wanted.idempotency_key,
+        ),
+        wanted.project,
+        wanted.kind,
+        wanted.text,
+        wanted.at,
+    )
+    _remember(pending, note)
+    return note, True
+
+
+def _groups(note: Note | Draft) -> dict[str, int]:
+    found = {"text": l4_archive.same_text(note.project, note.kind, note.text)}
+    if note.external_id:
+        found["external_id"] = l4_archive.external_note(note.project, note.external_id)
+    if note.idempotency_key:
+        found["idempotency_key"] = l4_archive.idempotent(note.idempotency_key)
+    return found
+
+
+def _remember(pending: dict[int, Note], note: Note) -> None:
+    for group in _groups(note).values():
+        pending[group] = note
+
+
+def _existing(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note]) -> Note | None:
+    groups = _groups(wanted)
+
+    def members(group: int) -> list[Note]:
+        if group in pending:
+            return [pending[group]]
+        return [batch.find(Note, note.id) or note for _, note in store.listed(Note, group, limit=20)]
+
+    if wanted.idempotency_key:
+        for note in members(groups["idempotency_key"]):
+            if note.text != wanted.text:
+                raise InvalidRequest(
+                    f"it was used for other words, in note {to_hex(note.id)}",
+                    field="idempotency_key",
+                    allowed="a key of its own for each note",
+                )
+            return note
+    if wanted.external_id:
+        return next(iter(members(groups["external_id"])), None)
+    for note in members(groups["text"]):
+        if note.tier == Tier.ACTIVE and not note.external_id and _says_nothing_new(wanted, note):
+            return note
+    return None
+
+
+def _says_nothing_new(wanted: Draft, note: Note) -> bool:
+    return (
+        (not wanted.status or wanted.status == note.status)
+        and (not wanted.metadata or wanted.metadata == note.metadata)
+        and set(wanted.links) <= set(note.links)
+        and (not wanted.source or wanted.source == note.source)
+        and (not wanted.given_at or wanted.at == note.at)
+    )
+
+
+def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
+    if wanted.idempotency_key and wanted.idempotency_key == note.idempotency_key:
+        return note
+    tags = tuple(dict.fromkeys((*note.tags, *wanted.tags)))
+    if not wanted.external_id:
+        return msgspec.structs.replace(note, tags=tags, copies=note.copies + 1, updated_at=now_ms)
+    changed = msgspec.structs.replace(
+        note,
+        text=wanted.text,
+        kind=wanted.kind,
+        status=wanted.status or note.status,
+        tags=wanted.tags or note.tags,
+        metadata=wanted.metadata or note.metadata,
+        links=wanted.links or note.links,
+        source=wanted.source or note.source,
+        at=wanted.at if wanted.given_at else note.at,
+    )
+    if changed == note:
+        return note
+    return msgspec.structs.replace(changed, rev=note.rev + 1, updated_at=now_ms)
+
+
+def forget(store: Store, batch: Batch, id_: int, *, hard: bool, now_ms: int) -> tuple[bool, str | None, str]:
+    """Move a note to the trash, or erase a note or message for good.
+
+    Returns:
+        (changed, tier label or None when erased, reason).
+
+    Raises:
+        NotFound: no note or message has this id.
+        InvalidRequest: a message can only be erased (`hard=True`): what was said is not edited.
+    """
+    note = store.find(Note, id_)
+    if note is None:
+        message = store.get(Message, id_)
+        if not hard:
+            raise InvalidRequest(
+                "what was said is kept word for word", field="hard", allowed="hard=True, to erase the message for good"
+            )
+        _erase_message(store, batch, message)
+        return True, None, "erased; compact() removes the bytes"
+    if hard:
+        batch.delete(Kind.NOTE, id_, purge=True)
+        return True, None, "erased; compact() removes the bytes"
+    if note.tier == Tier.TRASHED:
+        return False, Tier.TRASHED.label, "it was in the trash already"
+    batch.put(msgspec.structs.replace(note, tier=int(Tier.TRASHED), rev=note.rev + 1, updated_at=now_ms))
+    return True, Tier.TRASHED.label, "moved to the trash; recall finds it with tier='trashed' only"
+
+
+def _erase_message(store: Store, batch: Batch, message: Message) -> None:
+    from memhop.repo.l2_context import Scene, Topic
+
+    batch.delete(Kind.MESSAGE, message.id, purge=True)
+    scene = store.find(Scene, message.scene) if message.scene else None
+    if scene is not None and scene.created_at == message.at:
+        batch.put(msgspec.structs.replace(scene, name=l4_archive.dated(scene.created_at)))  # it was named after it
+    topic = store.find(Topic, message.topic) if message.topic else None
+    if topic is None:
+        return
+    left = tuple(id_ for id_ in topic.messages if id_ != message.id)
+    if left:
+        by_user = message.role == "user"
+        batch.put(
+            msgspec.structs.replace(
+                topic,
+                messages=left,
+                user_keywords=() if by_user else topic.user_keywords,
+                agent_keywords=topic.agent_keywords if by_user else (),
+                summary="",
+            )
+        )
+    else:
+        batch.delete(Kind.TOPIC, topic.id, purge=True)

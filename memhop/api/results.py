@@ -1,0 +1,331 @@
+"""What the API returns: frozen dataclasses, plain values, `to_dict()` for JSON.
+
+Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
+`at` or ending in `_at`). Absent values are None, never 0 or "".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from memhop.common.clock import to_iso
+
+
+class Result:
+    """Base of all results."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: nested results become dicts, tuples become lists, times become ISO-8601."""
+        return {field.name: _plain(field.name, getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, list | tuple):
+        return [_plain("", item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain("", item) for key, item in value.items()}
+    if isinstance(value, int) and not isinstance(value, bool) and (name == "at" or name.endswith("_at")):
+        return to_iso(value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Result):
+    """A note. `at` is when it was so; `created_at` and `updated_at` are when it was written and last changed."""
+
+    id: str
+    text: str
+    kind: str
+    project: str
+    status: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    links: tuple[str, ...]
+    source: str | None
+    at: int
+    created_at: int
+    updated_at: int
+    rev: int
+    tier: str
+    pinned: bool
+    external_id: str | None
+    copies: int
+    created: bool = True  # False: `remember` found it there already
+
+
+@dataclass(frozen=True, slots=True)
+class Message(Result):
+    """One turn, word for word."""
+
+    id: str
+    text: str
+    role: str
+    speaker: str | None
+    at: int
+    session: str | None
+    project: str
+    external_id: str | None
+    scene_id: str | None
+    topic_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Topic(Result):
+    """One turn of a scene, or a fused group of turns."""
+
+    id: str
+    scene_id: str
+    depth: int
+    user_keywords: tuple[str, ...]
+    agent_keywords: tuple[str, ...]
+    summary: str | None
+    user_at: int
+    agent_at: int | None
+    message_ids: tuple[str, ...]
+    children: tuple[str, ...]
+    knowledge: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene(Result):
+    """A stretch of conversation about one subject."""
+
+    id: str
+    name: str
+    project: str
+    session: str | None
+    created_at: int
+    last_at: int
+    topics: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile(Result):
+    """What the host set. `brief` is the same in at most four lines."""
+
+    name: str
+    role: str
+    personality: str
+    preferences: dict[str, str]
+    lexicon: dict[str, str]
+    style_traits: tuple[str, ...]
+    updated_at: int | None
+    brief: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph(Result):
+    """A named body of knowledge."""
+
+    id: str
+    name: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeNode(Result):
+    """One thing known."""
+
+    id: str
+    graph_id: str
+    title: str
+    content: str
+    node_type: str | None
+    keywords: tuple[str, ...]
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Capability(Result):
+    """A capability card. `id` is None for cards that come with MemHop."""
+
+    id: str | None
+    name: str
+    type: str
+    version: str
+    summary: str
+    trigger: str
+    resources: tuple[dict[str, Any], ...]
+    workflow: dict[str, Any]
+    status: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Result):
+    """One step of a trajectory."""
+
+    id: str
+    session: str
+    seq: int
+    type: str
+    payload: str
+    at: int
+    message_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Result):
+    """A page of a listing. `next` is the cursor of the following page, None at the end."""
+
+    items: tuple[Any, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Result):
+    """One unit found.
+
+    `score` is in (0, 1]: 1 is the first place of the layer that weighs most, and it falls with the place within
+    the layer (reciprocal rank). Compare scores inside one result, never across results. `parts` split the score
+    over the evidence that earned it and add up to it exactly. `ranks` is the place in each channel that saw it.
+    """
+
+    id: str
+    layer: str
+    kind: str
+    text: str
+    role: str | None
+    speaker: str | None
+    at: int
+    session: str | None
+    scene_id: str | None
+    topic_id: str | None
+    external_id: str | None
+    project: str | None
+    tier: str
+    score: float
+    ranks: dict[str, int]
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel(Result):
+    """What one channel did. `reason` says why it did not run; `matched` counts units it gave evidence for."""
+
+    name: str
+    ran: bool
+    reason: str | None
+    matched: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssociatedScene(Result):
+    """A scene brought up by association, with how strongly (0..1)."""
+
+    id: str
+    name: str
+    activation: float
+    last_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recall(Result):
+    """What bears on a question.
+
+    `confidence` in 0..1 is the share of the question's information (idf mass of its terms) that the best hit and
+    its neighbours cover; below about 0.3 the answer is probably not in memory. `reason` is None when there are
+    hits and says why there are none otherwise. `context` is ready for a prompt: dated, in time order, fenced.
+    `explanation` is filled by `explain=True`.
+    """
+
+    query: str
+    hits: tuple[Hit, ...]
+    context: str
+    context_tokens: int
+    left_out: int
+    associated: tuple[AssociatedScene, ...]
+    reason: str | None
+    channels: tuple[Channel, ...]
+    confidence: float
+    notices: tuple[str, ...]
+    explanation: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(Result):
+    """One step of the agent loop: what was recalled, and where the turn was stored."""
+
+    profile: Profile
+    profile_brief: str
+    hits: tuple[Hit, ...]
+    context: str
+    contexts: tuple[Topic, ...]
+    associated_contexts: tuple[Topic, ...]
+    capabilities: tuple[Capability, ...]
+    scene_id: str
+    new_scene: bool
+    new_topic_id: str
+    message_id: str
+    recall: Recall
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten(Result):
+    """What `forget` did. `tier` is None when the record is gone for good."""
+
+    id: str
+    changed: bool
+    tier: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pending(Result):
+    """Work that waits for a model. `space` is None when no embedder is configured."""
+
+    space: str | None
+    without_vector: int
+    failed: int
+    next_retry_at: int | None
+    last_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillReport(Result):
+    """What a backfill did. `remaining` counts units that still wait, `reason` says why it stopped early."""
+
+    space: str | None
+    embedded: int
+    failed: int
+    remaining: int
+    seconds: float
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats(Result):
+    """Counts and sizes. Sizes in bytes; `records` by kind."""
+
+    path: str
+    file_bytes: int
+    live_bytes: int
+    dead_bytes: int
+    commit: int
+    checkpoint_commit: int
+    generation: int
+    head_digest: str
+    segments: int
+    records: dict[str, int]
+    units: int
+    terms: int
+    spaces: tuple[str, ...]
+    views_rebuilt: bool
+    unreadable: int
+    recovery: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Result):
+    """Why a unit was, or was not, returned for a query."""
+
+    id: str
+    returned: bool
+    rank: int | None
+    reason: str

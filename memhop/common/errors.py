@@ -1,0 +1,165 @@
+"""Every error MemHop raises on purpose.
+
+    MemhopError                       base; `except MemhopError` catches all of ours
+    ├── ConfigError            1001   a setting is missing or out of range
+    ├── VectorSpaceMismatch    1002   a vector does not belong to the space it was offered to
+    ├── InvalidRequest         1003   the caller's argument is wrong; nothing was written   (ValueError)
+    ├── NotFound               3001   the id is well formed but names no live record        (LookupError)
+    ├── StorageError           5001   the file or the disk failed; see `core`               (OSError)
+    │   ├── Closed             5002   the handle was closed, or belongs to a parent process
+    │   ├── BadFormat          5003   not a .meh file, or a version this build cannot read
+    │   ├── Corrupt            5005   bytes are there but do not check out
+    │   ├── Locked             5008   another process holds the file
+    │   └── WriteRefused       5009   an earlier write failed; reopen before writing again
+    └── ProviderError          9000   an outside service failed; retrying may help
+        ├── EmbedderError      9001
+        └── ChatError          9002
+
+A class per *decision the caller makes*, not per place it is raised. `code` is the number hosts see over MCP
+and `--json`; it never changes once released. `field` names the argument, `allowed` says what it accepts,
+`hint` says what to do next; each is None where it does not apply.
+"""
+
+from __future__ import annotations
+
+
+class MemhopError(Exception):
+    """Base of all errors raised on purpose. `str(error)` is one line, ready to be shown to a person."""
+
+    code = 1000
+
+    def __init__(
+        self, message: str, *, field: str | None = None, allowed: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.allowed = allowed
+        self.hint = hint
+
+    def __str__(self) -> str:
+        tail = "".join(
+            part
+            for part in (
+                f" (allowed: {self.allowed})" if self.allowed else "",
+                f" [{self.hint}]" if self.hint else "",
+            )
+        )
+        return f"{self.field}: {self.message}{tail}" if self.field else f"{self.message}{tail}"
+
+    def to_dict(self) -> dict[str, object]:
+        """The same error as JSON-ready values, for `--json`, MCP and HTTP."""
+        return {
+            "error": type(self).__name__,
+            "code": self.code,
+            "message": self.message,
+            "field": self.field,
+            "allowed": self.allowed,
+            "hint": self.hint,
+        }
+
+
+class ConfigError(MemhopError):
+    """A setting is missing, unreadable or out of range."""
+
+    code = 1001
+
+
+class VectorSpaceMismatch(MemhopError):
+    """A vector has another model, dimension or digest than the space it was offered to."""
+
+    code = 1002
+
+
+class InvalidRequest(MemhopError, ValueError):
+    """The caller's argument is wrong. Nothing was written."""
+
+    code = 1003
+
+
+class NotFound(MemhopError, LookupError):
+    """The id is well formed but names no live record of the kind that was asked for."""
+
+    code = 3001
+
+
+class StorageError(MemhopError, OSError):
+    """The file or the disk failed."""
+
+    code = 5001
+
+
+class Closed(StorageError):
+    """The handle was closed, or it was inherited through fork and belongs to the parent."""
+
+    code = 5002
+
+
+class BadFormat(StorageError):
+    """Not a .meh file, or one whose format version or feature bits this build does not know."""
+
+    code = 5003
+
+
+class Corrupt(StorageError):
+    """Stored bytes failed a check. `offset` says where, so that the file can be examined by hand."""
+
+    code = 5005
+
+    def __init__(self, what: str, *, offset: int, expected: int | None = None, found: int | None = None) -> None:
+        detail = "" if expected is None or found is None else f": expected {expected:#x}, found {found:#x}"
+        super().__init__(f"{what} at byte {offset}{detail}", hint="run `memhop verify`")
+        self.what = what
+        self.offset = offset
+        self.expected = expected
+        self.found = found
+
+
+class Locked(StorageError):
+    """Another process (or another handle of this one) holds the file. Holder values are None when unknown."""
+
+    code = 5008
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        pid: int | None = None,
+        host: str | None = None,
+        since: str | None = None,
+        purpose: str | None = None,
+    ) -> None:
+        holder = f"process {pid} on {host}, {purpose}, since {since}" if pid else "an unknown process"
+        super().__init__(
+            f"{path} is held by {holder}",
+            hint="close that process, or open with wait=SECONDS",
+        )
+        self.path = path
+        self.pid = pid
+        self.host = host
+        self.since = since
+        self.purpose = purpose
+
+
+class WriteRefused(StorageError):
+    """An earlier write or fsync of this handle failed, so it takes no more writes until it is reopened."""
+
+    code = 5009
+
+
+class ProviderError(MemhopError):
+    """An outside service failed; retrying later may help. No words were lost."""
+
+    code = 9000
+
+
+class EmbedderError(ProviderError):
+    """The embedding service failed or answered with something that is no vector."""
+
+    code = 9001
+
+
+class ChatError(ProviderError):
+    """The chat service failed or its answer did not fit the schema."""
+
+    code = 9002

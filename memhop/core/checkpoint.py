@@ -1,0 +1,77 @@
+"""Checkpoint: one new segment, a manifest, and a header that names them.
+
+Order on the disk: segment and manifest behind the published end, fsync, the older header, fsync. Until the header
+is there the old checkpoint is the valid one, and everything new is a tail that replay steps over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memhop.common.errors import InvalidRequest
+from memhop.core.manifest import MAX_SEGMENTS, Manifest
+from memhop.core.records import RecordIndex
+from memhop.core.segment import Segment
+from memhop.core.views import write_manifest, write_segment
+from memhop.core.writer import LogWriter, next_header
+
+if TYPE_CHECKING:
+    from memhop.core.segment import SectionData
+
+
+def checkpoint(
+    writer: LogWriter,
+    suffix: Sequence[Segment] | None,
+    sections: Mapping[str, SectionData],
+    meta: Mapping[str, Any],
+) -> None:
+    """Merge `suffix` with what is new, and publish. Needs leader and lock.
+
+    Args:
+        suffix: From `RecordIndex.plan`. None: nothing is new, only meta changes.
+
+    Raises:
+        StorageError: the disk failed; the old checkpoint stays in use.
+    """
+    writer.check()
+    state, records = writer.state, writer.state.records
+    salt, offset = state.identity.salt, state.end
+    kept = records.segments
+    infos = [segment.info for segment in kept]
+    writer.wrote = True
+    if suffix is not None:
+        if records.base is not None and len(suffix) < len(kept):
+            raise InvalidRequest(
+                "the record index was rebuilt", field="sections", allowed="what a new plan_checkpoint() asks for"
+            )
+        kept = kept[: len(kept) - len(suffix)]
+        if len(kept) >= MAX_SEGMENTS:
+            raise InvalidRequest(f"{len(kept)} segments", field="sections", allowed="plan_checkpoint(everything=True)")
+        number = infos[-1].number + 1 if infos else 1
+        first = suffix[0].first_commit if suffix else state.covered.number + 1
+        index = records.merged(suffix)
+        with writer.guard():
+            info = write_segment(
+                state.file,
+                offset,
+                salt=salt,
+                number=number,
+                commits=(first, state.head.number),
+                index=index,
+                sections=sections,
+            )
+        infos = [*infos[: len(kept)], info]
+        offset += info.bytes
+    manifest = Manifest(state.head, tuple(infos), records.live_bytes, dict(meta))
+    with writer.guard():
+        state.end = write_manifest(state.file, offset, salt=salt, manifest=manifest)
+    writer.allocated = max(writer.allocated, state.end)
+    writer.sync_all()
+    writer.write_header(next_header(state, covered=state.head, manifest=offset))
+    state.manifest, state.manifest_offset, state.checkpoint_lost = manifest, offset, ""
+    state.reader.remap(state.end)
+    made = tuple(Segment(info, state.reader.mapping) for info in infos[len(kept) :])
+    if suffix is not None:
+        state.records = RecordIndex((*kept, *made), state.reader.size_of, records.live_bytes)
+        state.tail = []

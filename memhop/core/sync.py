@@ -1,0 +1,71 @@
+"""Group commit: threads that wait for durability share one fsync.
+
+Whoever gets the leader lock first syncs for all that has been written; those who queued behind find the work done.
+Lock order, everywhere in core: leader, then the lock of the handle.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from memhop.common.errors import InvalidRequest
+from memhop.core.format import Point
+
+FULL, RELAXED, NONE = "full", "relaxed", "none"
+LEVELS = (FULL, RELAXED, NONE)
+RELAXED_MS = 200  # at most this long is a commit in memory of the operating system alone
+
+
+class GroupSync:
+    """The durability of one handle.
+
+    Args:
+        level: "full", "relaxed" or "none".
+        reached: What counts as safe from the start.
+        sync: Syncs all that is written; raises after having dealt with a failure. Called with `leader` held.
+    """
+
+    def __init__(self, level: str, reached: Point, sync: Callable[[], None]) -> None:
+        if level not in LEVELS:
+            raise InvalidRequest(f"{level!r}", field="durability", allowed=", ".join(LEVELS))
+        self.level = level
+        self.leader = threading.Lock()
+        self.reached = reached
+        self._sync = sync
+        self._timer: threading.Timer | None = None
+        self._timer_guard = threading.Lock()
+
+    def after_write(self, number: int) -> None:
+        """Return when commit `number` has what the level promises: on disk, within 200 ms, or nothing."""
+        if self.level == FULL:
+            self.force(number)
+        elif self.level == RELAXED:
+            with self._timer_guard:
+                if self._timer is None:
+                    self._timer = threading.Timer(RELAXED_MS / 1000, self._on_timer)
+                    self._timer.daemon = True
+                    self._timer.start()
+
+    def force(self, number: int) -> None:
+        """Return when commit `number` is on disk."""
+        if self.reached.number < number:
+            with self.leader:
+                if self.reached.number < number:
+                    self._sync()
+
+    def cancel(self) -> None:
+        """No timer fires after this, except one that is firing."""
+        with self._timer_guard:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def _on_timer(self) -> None:
+        with self._timer_guard:
+            self._timer = None
+        try:
+            with self.leader:
+                self._sync()
+        except OSError:
+            pass  # the handle has rolled back and refuses writes: the next append tells

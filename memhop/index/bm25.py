@@ -1,0 +1,363 @@
+"""Lexical ranking: BM25 over immutable postings and a delta in memory.
+
+The score of unit d for the weighted terms of a query is
+
+    sum over t of  weight(t) * ln(1 + (N - n + 0.5) / (n + 0.5)) * tf / (tf + k1 * (1 - b + b * dl / avgdl))
+
+(Robertson and Zaragoza 2009, with the idf of Lucene, which is never negative; the constant factor k1 + 1 is left out).
+N counts the live units that have terms, n those of them that hold t, dl is a unit's number of terms and avgdl its mean
+over the N units. Nothing of this is stored: deleting is clearing a bit in the caller's `live`, and what is dead
+neither scores nor counts.
+
+Sections of a part, where `T` terms have `P` postings over `D` units:
+
+    hashes    u8[T]    xxh3_64 of the term in UTF-8, ascending: a search in it replaces a dictionary
+    postings  u8[T+1]  offsets into the two below
+    docs      u4[P]    unit, counted from the part's first ordinal; ascending within a term
+    tfs       u2[P]    occurrences in the unit; 65535 means that many or more
+    lengths   u4[D]    terms of each unit; 0 for a unit that has none
+    texts     u8[T+1]  offsets into `text`
+    text      u1[]     the terms themselves, for the fuzzy vocabulary
+
+Two terms with one hash would be taken for one; at a million terms the odds are 3e-8. Scores are float64, and every
+way of computing them adds the terms in the same order, so that they agree to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memhop.common.errors import InvalidRequest
+from memhop.index.growable import GrowableArray
+from memhop.index.parts import Part, Sections, damaged, section
+from memhop.index.postings import Postings, hash_term, hash_terms, member, merge
+from memhop.index.ranking import top_k
+
+DENSE_LIMIT: Final = 200_000  # units; `top` prunes above, where touching every posting of a common term is what costs
+_MAX_TF: Final = 0xFFFF
+
+
+class Bm25Index:
+    """Postings over unit ordinals. One thread at a time; the caller holds the lock.
+
+    Args:
+        k1: How slowly repeats saturate, >= 0.
+        b: How much long units are held back, 0..1. The defaults suit short conversation turns.
+    """
+
+    def __init__(self, k1: float = 0.9, b: float = 0.4) -> None:
+        if not (math.isfinite(k1) and k1 >= 0):
+            raise InvalidRequest(f"{k1} is out of range", field="k1", allowed="a number >= 0")
+        if not 0 <= b <= 1:
+            raise InvalidRequest(f"{b} is out of range", field="b", allowed="0..1")
+        self._k1 = k1
+        self._b = b
+        self.attach(())
+
+    def attach(self, parts: Sequence[tuple[int, Part]]) -> None:
+        """Replace all parts and empty the delta.
+
+        Args:
+            parts: (first ordinal, sections), oldest first, without gaps: the next part or the delta begins where one
+                ends. The arrays are kept and used in place.
+
+        Cost: O(parts). Sections are fetched at first use.
+        """
+        self._parts = [_AttachedPart(first, part) for first, part in parts]
+        self._delta: dict[str, tuple[array[int], array[int]]] = {}
+        self._lengths: GrowableArray | None = None
+
+    def add(self, ordinal: int, terms: Sequence[str]) -> None:
+        """Index one unit. Ordinals come in ascending order; those left out are units without terms.
+
+        Raises:
+            InvalidRequest: the ordinal was passed already.
+
+        Cost: about 0.5 us per distinct term.
+        """
+        lengths = self._all_lengths()
+        if ordinal < len(lengths):
+            raise InvalidRequest(f"{ordinal} was passed already", field="ordinal", allowed=f">= {len(lengths)}")
+        lengths.extend_to(ordinal + 1)
+        lengths.view[ordinal] = len(terms)
+        delta = self._delta
+        for term, count in Counter(terms).items():
+            posting = delta.get(term)
+            if posting is None:
+                posting = delta[term] = (array("I"), array("H"))
+            posting[0].append(ordinal)
+            posting[1].append(min(count, _MAX_TF))
+
+    @property
+    def lengths(self) -> NDArray[np.uint32]:
+        """Number of terms of each unit passed so far, by ordinal; valid until the next `add`."""
+        return self._all_lengths().view
+
+    def scores(self, weights: Mapping[str, float], live: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The score of every unit.
+
+        Args:
+            weights: Weight of each query term, > 0; repeats in a query add up to it.
+            live: bool over all ordinals, in the same numbering; at least as long as `lengths`.
+
+        Returns:
+            float64, as long as `live`; 0 for what is dead or holds no term of the query.
+
+        Raises:
+            InvalidRequest: a weight is not a number > 0, or `live` is too short.
+
+        Cost: a few ns per posting of the terms, and O(units).
+        """
+        result = np.zeros(len(live), np.float64)
+        for term in self._query(weights, live):
+            for docs, impacts in term.impacts():
+                result[docs] += impacts
+        result[~live] = 0.0
+        return result
+
+    def top(
+        self,
+        weights: Mapping[str, float],
+        live: NDArray[np.bool_],
+        k: int,
+        *,
+        where: NDArray[np.bool_] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The k best units and their scores, best first, equal scores by ordinal; only scores above 0.
+
+        Same scores as `scores`. Above `DENSE_LIMIT` units it leaves out postings that cannot change the result.
+
+        Args:
+            weights, live: As for `scores`; they alone decide the statistics.
+            k: At most this many.
+            where: Only these units may come back; bool, as long as `live`. None: all.
+        """
+        if len(live) > DENSE_LIMIT:
+            return self._pruned_top(weights, live, k, live if where is None else live & where)
+        scores = self.scores(weights, live)
+        if where is not None:
+            scores[~where] = 0.0
+        best = top_k(scores, k)
+        best = best[scores[best] > 0]
+        return best, scores[best]
+
+    def evidence(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[TermEvidence]:
+        """Where each term occurs, unsummed: for rankings that treat terms one by one.
+
+        Args:
+            terms: Any terms; a term that is nowhere has no units and the idf of a term that no unit holds.
+            live: As for `scores`.
+
+        Cost: a few ns per posting, and O(units) once.
+        """
+        lengths = self._all_lengths().view
+        units, base, slope = self._statistics(live)
+        found = []
+        for term in terms:
+            pieces = list(self._find(term))
+            docs = np.concatenate([docs for docs, _ in pieces]) if pieces else np.zeros(0, np.int64)
+            tfs = np.concatenate([tfs for _, tfs in pieces]) if pieces else np.zeros(0, np.uint16)
+            alive = live[docs]
+            docs, tfs = docs[alive], tfs[alive]
+            idf = math.log(1 + (units - len(docs) + 0.5) / (len(docs) + 0.5))
+            strength = _Term(term, 1.0, [], lengths, base, slope).impact(docs, tfs)
+            found.append(TermEvidence(term, idf, docs, tfs, strength))
+        return found
+
+    def document_frequency(self, term: str, live: NDArray[np.bool_]) -> int:
+        """How many live units hold `term`. Cost: O(its postings)."""
+        return sum(int(np.count_nonzero(live[docs])) for docs, _ in self._find(term))
+
+    def terms(self) -> Iterator[str]:
+        """Each distinct term once, in no order of meaning; also such whose units are all dead. Cost: O(terms)."""
+        seen = np.zeros(0, np.uint64)
+        for part in self._parts:
+            hashes = part.postings.hashes
+            fresh = ~member(hashes, seen)
+            yield from part.postings.terms(np.flatnonzero(fresh))
+            seen = np.union1d(seen, hashes[fresh]) if len(seen) else hashes
+        delta = list(self._delta)
+        fresh = ~member(hash_terms(delta), seen)
+        yield from (delta[i] for i in np.flatnonzero(fresh).tolist())
+
+    def seal(self, first_part: int, live: NDArray[np.bool_]) -> Sections:
+        """Merge parts[first_part:] and the delta into the sections of one part, leaving out dead units.
+
+        Survivors are renumbered from 0 in their order. Changes nothing here: the caller stores the sections and
+        attaches anew. Cost: O(postings merged * log of the number of parts).
+        """
+        lengths = self._all_lengths()
+        lengths.extend_to(len(live))
+        parts = self._parts[first_part:]
+        start = parts[0].first if parts else self._delta_start()
+        survivors = live[start:]
+        number = np.cumsum(survivors, dtype=np.int64) - 1
+        sources = [
+            part.postings.renumbered(survivors[part.first - start :], number[part.first - start :]) for part in parts
+        ]
+        delta_start = self._delta_start()
+        delta = Postings.from_delta(self._delta, delta_start, len(live) - delta_start)
+        sources.append(delta.renumbered(survivors[delta_start - start :], number[delta_start - start :]))
+        merged = merge(sources)
+        return {"lengths": lengths.view[start:][survivors], **merged.sections()}
+
+    def _all_lengths(self) -> GrowableArray:
+        if self._lengths is None:
+            expected = self._parts[0].first if self._parts else 0
+            for part in self._parts:
+                if part.first != expected:
+                    raise damaged(f"part begins at unit {part.first}, the one before ends at {expected}")
+                expected += len(part.lengths)
+            if self._parts and self._parts[0].first != 0:
+                raise damaged(f"the oldest part begins at unit {self._parts[0].first}")
+            self._lengths = GrowableArray("u4", [part.lengths for part in self._parts])
+        return self._lengths
+
+    def _delta_start(self) -> int:
+        return self._parts[-1].first + len(self._parts[-1].lengths) if self._parts else 0
+
+    def _find(self, term: str) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint16]]]:
+        """(ordinals, tfs) of the term, a pair for each part that has it and one for the delta."""
+        if self._parts:
+            hash_ = hash_term(term)
+            for part in self._parts:
+                found = part.postings.find(hash_)
+                if found is not None:
+                    yield found[0] + np.int64(part.first), found[1]
+        posting = self._delta.get(term)
+        if posting is not None:
+            yield np.frombuffer(posting[0], np.uint32).astype(np.int64), np.frombuffer(posting[1], np.uint16)
+
+    def _query(self, weights: Mapping[str, float], live: NDArray[np.bool_]) -> list[_Term]:
+        """The query's terms with their postings, those that can add most first."""
+        lengths = self._all_lengths().view
+        if len(live) < len(lengths):
+            raise InvalidRequest(f"{len(live)} values for {len(lengths)} units", field="live")
+        for term, weight in weights.items():
+            if not (math.isfinite(weight) and weight > 0):
+                raise InvalidRequest(f"{weight} for {term!r}", field="weights", allowed="numbers > 0")
+        units, base, slope = self._statistics(live)
+        terms = []
+        for term, weight in weights.items():
+            found = list(self._find(term))
+            frequency = sum(int(np.count_nonzero(live[docs])) for docs, _ in found)
+            if frequency:
+                bound = weight * math.log(1 + (units - frequency + 0.5) / (frequency + 0.5))
+                terms.append(_Term(term, bound, found, lengths, base, slope))
+        terms.sort(key=lambda term: (-term.bound, term.text))
+        return terms
+
+    def _statistics(self, live: NDArray[np.bool_]) -> tuple[int, float, float]:
+        """N, and the base and slope of the length norm: base + slope * dl is what occurrences are set against."""
+        lengths = self._all_lengths().view
+        alive = live[: len(lengths)]
+        units = int(np.count_nonzero(alive & (lengths > 0)))
+        total = int(np.sum(lengths, where=alive, dtype=np.int64))
+        return units, self._k1 * (1 - self._b), self._k1 * self._b * units / total if total else 0.0
+
+    def _pruned_top(
+        self, weights: Mapping[str, float], live: NDArray[np.bool_], k: int, allowed: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """MaxScore (Turtle and Flood 1995), a term at a time.
+
+        While a unit that was not met yet could still come among the best, whole postings are added up. From then on
+        the remaining, commoner terms are looked up only for the candidates, and candidates that fell behind are
+        dropped. A bound is compared with a hair's slack, so that rounding never drops a tie.
+        """
+        terms = self._query(weights, live)
+        rest = np.cumsum([0.0] + [term.bound for term in reversed(terms)])[::-1] * (1 + 1e-9)
+        partial = np.zeros(len(live), np.float64)
+        candidates = np.zeros(0, np.int64)
+        position = 0
+        kth = 0.0
+        while position < len(terms) and kth <= rest[position]:
+            fresh = [candidates]
+            for docs, impacts in terms[position].impacts():
+                fresh.append(docs[(partial[docs] == 0) & allowed[docs]])
+                partial[docs] += impacts
+            candidates = np.concatenate(fresh)
+            kth = _kth(partial[candidates], k)
+            position += 1
+        candidates.sort()
+        scores = partial[candidates]
+        for term, after in zip(terms[position:], rest[position:], strict=False):
+            keep = scores * (1 + 1e-9) + after >= kth
+            candidates, scores = candidates[keep], scores[keep]
+            for docs, tfs in term.found:
+                at = np.searchsorted(docs, candidates)
+                at[at == len(docs)] = 0
+                hit = np.flatnonzero(docs[at] == candidates) if len(docs) else at[:0]
+                scores[hit] += term.impact(candidates[hit], tfs[at[hit]])
+            kth = max(kth, _kth(scores, k))
+        best = top_k(scores, k)
+        best = best[scores[best] > 0]
+        return candidates[best], scores[best]
+
+
+def _kth(scores: NDArray[np.float64], k: int) -> float:
+    """The k-th highest, or 0 when there are fewer."""
+    if k <= 0:
+        return math.inf
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) >= k else 0.0
+
+
+class TermEvidence(NamedTuple):
+    """A term's live units. `strength` is tf / (tf + norm) in [0, 1): occurrences, saturated, length-normalised."""
+
+    term: str
+    idf: float
+    docs: NDArray[np.int64]
+    tfs: NDArray[np.uint16]
+    strength: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """One term of a running query."""
+
+    text: str
+    bound: float  # the most it can add to a unit: weight * idf
+    found: list[tuple[NDArray[np.int64], NDArray[np.uint16]]]
+    lengths: NDArray[np.uint32]
+    base: float  # base + slope * length is what occurrences are set against
+    slope: float
+
+    def impact(self, docs: NDArray[np.int64], tfs: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """What the term adds to these units."""
+        occurrences = tfs.astype(np.float64)
+        against = self.lengths[docs] * self.slope
+        against += self.base
+        against += occurrences
+        occurrences *= self.bound
+        occurrences /= against
+        return occurrences
+
+    def impacts(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """(ordinals, what the term adds), in pieces that share no ordinal."""
+        for docs, tfs in self.found:
+            yield docs, self.impact(docs, tfs)
+
+
+class _AttachedPart:
+    """A part whose sections are fetched and checked at first use."""
+
+    def __init__(self, first: int, part: Part) -> None:
+        self.first = first
+        self._part = part
+
+    @cached_property
+    def lengths(self) -> NDArray[np.uint32]:
+        return section(self._part, "lengths", "u4")
+
+    @cached_property
+    def postings(self) -> Postings:
+        return Postings.from_part(self._part, len(self.lengths))

@@ -1,0 +1,170 @@
+"""Rows that arrive in slabs, each row belonging to an owner: the bookkeeping shared by vectors and token lists.
+
+A slab is put under a key and dropped by it. An owner's rows all stand in one slab, and the slab that was put last
+speaks for it: putting a new slab silences what older ones hold for the same owners, so text that was edited and
+embedded again is never compared by its old vector. Dropping a slab does not give silenced rows their voice back.
+
+Slabs of `SMALL` rows or more are kept as they are, in place. Smaller ones would make a search walk through thousands
+of pieces; they are copied into *blocks*, and two neighbouring blocks become one while the older is less than twice as
+large (the logarithmic method of Bentley and Saxe 1980): n single rows make at most log2(n) blocks, and each row is
+copied at most log2(n) times. Rows keep the order in which they were put.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+SMALL: Final = 64
+
+
+class Payload(Protocol):
+    """What the rows of a block hold."""
+
+    def join(self, other: Self) -> Self:
+        """The rows of both, these first, in new arrays."""
+        ...
+
+    def take(self, rows: NDArray[np.bool_]) -> Self:
+        """Only the marked rows, in new arrays."""
+        ...
+
+
+P = TypeVar("P", bound=Payload)
+
+
+class Block(Generic[P]):
+    """Some rows: their keys, owners and payload, and which of them still speak."""
+
+    def __init__(self, keys: NDArray[np.uint64], owners: NDArray[np.uint64], payload: P, *, small: bool) -> None:
+        self.keys = keys
+        self.owners = owners
+        self.payload = payload
+        self.small = small
+        self.active = np.ones(len(owners), np.bool_)
+        self.derived: object = None  # whatever the holder computed from the rows that speak; None: not yet
+        self._by_owner: NDArray[np.int64] | None = None
+        self._ordinals: NDArray[np.int64] | None = None
+        self._version: object = None
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    @property
+    def by_owner(self) -> NDArray[np.int64]:
+        """Row numbers in ascending order of owner."""
+        if self._by_owner is None:
+            self._by_owner = np.argsort(self.owners, kind="stable")
+        return self._by_owner
+
+    def ordinals(
+        self, ordinals_of: Callable[[NDArray[np.uint64]], NDArray[np.int64]], version: object
+    ) -> NDArray[np.int64]:
+        """The ordinal of each row, -1 for rows that are silent or whose owner has none.
+
+        The mapping is asked for again when `version` is another than last time. It need not change when units come
+        or die, only when the ordinals of units that owned rows at the last call are others now.
+        """
+        if self._ordinals is None or self._version != version:
+            self._ordinals = np.where(self.active, ordinals_of(self.owners), np.int64(-1))
+            self._version = version
+        return self._ordinals
+
+    def silence(self, rows: NDArray[np.int64]) -> None:
+        """These rows speak no more."""
+        if len(rows) == 0:
+            return
+        self.active[rows] = False
+        self.derived = None
+        if self._ordinals is not None:
+            self._ordinals[rows] = -1
+
+    def rows_of(self, owners: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The rows of any of these owners; `owners` ascend."""
+        mine = self.owners[self.by_owner]
+        left, right = np.searchsorted(mine, owners, "left"), np.searchsorted(mine, owners, "right")
+        hits = np.flatnonzero(right > left)
+        return np.concatenate([self.by_owner[left[i] : right[i]] for i in hits.tolist()] or [self.by_owner[:0]])
+
+
+class Slabs(Generic[P]):
+    """All blocks, in the order of arrival."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block[P]] = []
+        self.changes = 0  # goes up with every put and drop, for callers that cache something over all rows
+
+    def __iter__(self) -> Iterator[Block[P]]:
+        return iter(self._blocks)
+
+    def put(self, key: int, owners: NDArray[np.uint64], payload: P) -> Block[P]:
+        """Add a slab; one that has the same key is dropped first. Returns the block it went into."""
+        self.drop(key)
+        distinct = np.unique(owners)
+        for block in self._blocks:
+            block.silence(block.rows_of(distinct))
+        small = len(owners) < SMALL
+        self._blocks.append(Block(np.full(len(owners), key, np.uint64), owners, payload, small=small))
+        self._forget_silent()
+        while len(self._blocks) > 1 and self._may_join(*self._blocks[-2:]):
+            newer, older = self._blocks.pop(), self._blocks.pop()
+            self._blocks.append(_joined(older, newer))
+        self.changes += 1
+        return self._blocks[-1]
+
+    def drop(self, key: int) -> bool:
+        """Remove the slab; says whether it was there. Cost: O(rows of small slabs)."""
+        wanted = np.uint64(key)
+        found = False
+        for block in self._blocks:
+            if block.small:
+                rows = np.flatnonzero(block.keys == wanted)
+            elif block.keys[0] == wanted:  # all rows have the same key
+                rows = np.arange(len(block))
+            else:
+                continue
+            block.silence(rows)
+            found = found or len(rows) > 0
+        if found:
+            self._forget_silent()
+            self.changes += 1
+        return found
+
+    def owners(self) -> NDArray[np.uint64]:
+        """Owners that have a row which speaks, ascending, each once. Cost: O(rows log rows)."""
+        return np.unique(np.concatenate([block.owners[block.active] for block in self._blocks] or [_NO_OWNERS]))
+
+    def contains(self, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which of these owners have a row which speaks. Cost: O(len(owners) * log rows) per block."""
+        found = np.zeros(len(owners), np.bool_)
+        for block in self._blocks:
+            speaking = block.owners[block.by_owner][block.active[block.by_owner]]
+            if len(speaking):
+                at = np.searchsorted(speaking, owners)
+                at[at == len(speaking)] = 0
+                found |= speaking[at] == owners
+        return found
+
+    def _forget_silent(self) -> None:
+        self._blocks = [block for block in self._blocks if np.any(block.active)]
+
+    @staticmethod
+    def _may_join(older: Block[P], newer: Block[P]) -> bool:
+        return older.small and newer.small and len(older) < 2 * len(newer)
+
+
+def _joined(older: Block[P], newer: Block[P]) -> Block[P]:
+    """One small block with the rows of both that speak."""
+    halves = [(block, block.payload.take(block.active)) for block in (older, newer)]
+    return Block(
+        np.concatenate([block.keys[block.active] for block, _ in halves]),
+        np.concatenate([block.owners[block.active] for block, _ in halves]),
+        halves[0][1].join(halves[1][1]),
+        small=True,
+    )
+
+
+_NO_OWNERS: Final = np.zeros(0, np.uint64)

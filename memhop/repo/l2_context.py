@@ -1,0 +1,66 @@
+"""L2 Context: scenes, and topics inside them.
+
+A scene is a stretch of conversation about one subject. A topic is one turn: what the user said and every reply.
+Depth 1 is a raw turn; 2, 3 and 4 are reached when consolidation absorbs it (kept, colder).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from memhop.repo.record import Kind, Layer, Listing, Record, Unit, all_of, label
+
+
+class Scene(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """`name` is made of the first turn's keywords and its date. Times are message times in ms."""
+
+    KIND: ClassVar[Kind] = Kind.SCENE
+    name: str
+    project: str = "default"
+    session: str = ""
+    created_at: int = 0
+    last_at: int = 0
+
+    def listings(self) -> list[Listing]:
+        return [
+            Listing(all_of(self.KIND), self.last_at),
+            Listing(label("scenes", self.project), self.last_at),
+        ]
+
+
+class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One turn, or a fused group (`children` not empty). `messages` are L4 ids in time order."""
+
+    KIND: ClassVar[Kind] = Kind.TOPIC
+    scene: int
+    project: str = "default"
+    depth: int = 1
+    parent: int = 0
+    children: tuple[int, ...] = ()
+    user_keywords: tuple[str, ...] = ()
+    agent_keywords: tuple[str, ...] = ()
+    summary: str = ""
+    user_at: int = 0
+    agent_at: int = 0  # 0 until the first reply
+    messages: tuple[int, ...] = ()
+    graphs: tuple[int, ...] = ()
+
+    def listings(self) -> list[Listing]:
+        return [Listing(topics_of(self.scene), self.user_at), Listing(all_of(self.KIND), self.user_at)]
+
+    def unit(self) -> Unit | None:
+        if not self.summary:
+            return None  # a raw turn is found through its messages
+        return Unit(
+            text=self.summary,
+            plain=self.summary,
+            layer=Layer.TOPICS,
+            at=self.user_at,
+            scene=label("scene", self.scene),
+            project=label("project", self.project),
+        )
+
+
+def topics_of(scene: int) -> int:
+    """The group of topics in a scene, by the time of the user's message."""
+    return label("topics", scene)

@@ -1,0 +1,153 @@
+"""L4 Archive: what was said (messages, immutable) and what was noted (notes, editable)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from memhop.common.clock import to_datetime
+from memhop.repo.record import ASKS, Kind, Layer, Listing, Record, Role, Tier, Unit, all_of, label
+
+_MONTHS = "January February March April May June July August September October November December".split()
+
+
+def dated(at: int) -> str:
+    """A day in words, "8 May 2023": BM25 then answers questions that name a month or a year. UTC."""
+    moment = to_datetime(at)
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+
+
+class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One turn, word for word. `external_id` is the host's own name for it, unique within a session."""
+
+    KIND: ClassVar[Kind] = Kind.MESSAGE
+    text: str
+    role: str = "user"
+    speaker: str = ""
+    at: int = 0
+    session: str = ""
+    project: str = "default"
+    external_id: str = ""
+    scene: int = 0
+    topic: int = 0
+
+    def listings(self) -> list[Listing]:
+        found = [Listing(all_of(self.KIND), self.at)]
+        if self.session:
+            found.append(Listing(session_group(self.session), self.at))
+        if self.topic:
+            found.append(Listing(messages_of(self.topic), self.at))
+        if self.external_id:
+            found.append(Listing(external_message(self.session, self.external_id), self.at))
+        return found
+
+    def unit(self) -> Unit:
+        spoken = f"{self.speaker}: {self.text}" if self.speaker else self.text
+        return Unit(
+            text=f"({dated(self.at)}) {spoken}",
+            plain=spoken,
+            layer=Layer.MESSAGES,
+            role=Role[self.role.upper()],
+            kind=label("kind", "message"),
+            at=self.at,
+            session=session_group(self.session),
+            scene=label("scene", self.scene) if self.scene else 0,
+            project=label("project", self.project),
+            speaker=label("speaker", self.speaker.casefold()) if self.speaker else 0,
+            flags=ASKS if _asks(self.text) else 0,
+        )
+
+
+class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Something worth keeping, with a life. `at` is when it was so, `created_at` when it was written down."""
+
+    KIND: ClassVar[Kind] = Kind.NOTE
+    text: str
+    kind: str = "note"
+    project: str = "default"
+    status: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}
+    links: tuple[int, ...] = ()
+    source: str = ""
+    at: int = 0
+    created_at: int = 0
+    updated_at: int = 0
+    rev: int = 1
+    tier: int = int(Tier.ACTIVE)
+    pinned: bool = False
+    external_id: str = ""
+    idempotency_key: str = ""
+    copies: int = 1  # how often the same text was remembered
+
+    def listings(self) -> list[Listing]:
+        found = [
+            Listing(all_of(self.KIND), self.at),
+            Listing(notes_in(self.project), self.at),
+            Listing(same_text(self.project, self.kind, self.text), self.at),
+        ]
+        found += [Listing(tagged(tag), self.at) for tag in self.tags]
+        if self.external_id:
+            found.append(Listing(external_note(self.project, self.external_id), self.at))
+        if self.idempotency_key:
+            found.append(Listing(idempotent(self.idempotency_key), self.at))
+        return found
+
+    def unit(self) -> Unit:
+        tags = " ".join(self.tags)
+        return Unit(
+            text=f"({dated(self.at)}) {self.text}" + (f"\n{tags}" if tags else ""),
+            plain=self.text,
+            layer=Layer.NOTES,
+            tier=Tier(self.tier),
+            kind=label("kind", self.kind),
+            at=self.at,
+            project=label("project", self.project),
+        )
+
+
+def _asks(text: str) -> bool:
+    """Whether a turn ends in a question, a bracketed attachment after it left aside."""
+    bare = text.rstrip()
+    if bare.endswith("]"):
+        bare = bare[: bare.rfind("[")].rstrip()
+    return bare.endswith(("?", "？"))
+
+
+def session_group(session: str) -> int:
+    """The group of a session's messages; 0 for messages without a session, which are nobody's neighbours."""
+    return label("session", session) if session else 0
+
+
+def messages_of(topic: int) -> int:
+    """The group of a topic's messages."""
+    return label("messages", topic)
+
+
+def external_message(session: str, external_id: str) -> int:
+    """The group holding the one message a host calls `external_id`."""
+    return label("external", session, external_id)
+
+
+def notes_in(project: str) -> int:
+    """The group of a project's notes."""
+    return label("notes", project)
+
+
+def tagged(tag: str) -> int:
+    """The group of notes with a tag; tags compare without case."""
+    return label("tag", tag.casefold())
+
+
+def same_text(project: str, kind: str, text: str) -> int:
+    """The group of notes that say exactly this."""
+    return label("text", project, kind, " ".join(text.split()))
+
+
+def external_note(project: str, external_id: str) -> int:
+    """The group holding the one note a host calls `external_id`."""
+    return label("external-note", project, external_id)
+
+
+def idempotent(key: str) -> int:
+    """The group holding the one note written under an idempotency key."""
+    return label("idempotency", key)

@@ -1,0 +1,22 @@
+"""L6 Usage: how often something was recalled. Counted in memory, written with the next commit or at close."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from memhop.common.ids import key_hash
+from memhop.repo.record import Kind, Record
+
+
+class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Recalls of one record (a scene, a note, a card)."""
+
+    KIND: ClassVar[Kind] = Kind.USAGE
+    target: int
+    hits: int = 0
+    last_at: int = 0
+
+
+def usage_id(target: int) -> int:
+    """One counter per target."""
+    return key_hash("usage", target)

@@ -1,0 +1,27 @@
+"""L7 Trajectory: what the agent did, event by event, per session."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from memhop.repo.record import Kind, Listing, Record, label
+
+
+class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One step. `seq` counts from 1 within its session."""
+
+    KIND: ClassVar[Kind] = Kind.EVENT
+    session: str
+    seq: int
+    type: str
+    payload: str = ""
+    at: int = 0
+    message: int = 0
+
+    def listings(self) -> list[Listing]:
+        return [Listing(events_of(self.session), self.seq)]
+
+
+def events_of(session: str) -> int:
+    """The group of a session's events, in order."""
+    return label("events", session)

@@ -1,0 +1,124 @@
+"""What every record can say about itself.
+
+A record is frozen data. It names its kind, the groups it is listed in, and, if it can be found by recall, the
+searchable unit it becomes. It never opens, locks or times anything. The id lives in the frame, not in the
+payload; it is filled in when a record is read or put.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import ClassVar, NamedTuple
+
+import msgspec
+
+from memhop.common.ids import key_hash
+
+
+class Kind(IntEnum):
+    """Frame kinds of records. Numbers are part of the file format and never reused; 0x01-0x0F are core's."""
+
+    PROFILE = 0x10
+    ENGRAM = 0x18
+    HYPEREDGE = 0x19
+    SCENE = 0x20
+    TOPIC = 0x21
+    GRAPH = 0x28
+    KNOWLEDGE = 0x29
+    MESSAGE = 0x30
+    NOTE = 0x31
+    CAPABILITY = 0x38
+    USAGE = 0x40
+    EVENT = 0x48
+    SPACE = 0x50
+    VECTOR_SLAB = 0x51
+    TOKEN_SLAB = 0x52
+    EMBED_FAILURE = 0x53
+
+
+class Layer(IntEnum):
+    """The layer of a searchable unit, as `Hit.layer` and the `layers` filter name it."""
+
+    TOPICS = 2
+    KNOWLEDGE = 3
+    MESSAGES = 4
+    NOTES = 5
+    CAPABILITIES = 6
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Tier(IntEnum):
+    """Where a unit stands in its life; recall looks at ACTIVE unless asked."""
+
+    ACTIVE = 0
+    ARCHIVED = 1
+    TRASHED = 2
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Role(IntEnum):
+    """Who spoke. Other names given by a host are refused, so that a filter cannot miss by spelling."""
+
+    NONE = 0
+    USER = 1
+    AGENT = 2
+    SYSTEM = 3
+    TOOL = 4
+
+
+ASKS = 1  # flag of a unit: the turn only asks, its text ends with a question mark
+
+
+class Unit(NamedTuple):
+    """One searchable thing. Hash labels are `key_hash` values; 0 means "has none"."""
+
+    text: str  # what BM25 indexes, with speaker and date where they help
+    plain: str  # what an embedder reads
+    layer: Layer
+    tier: Tier = Tier.ACTIVE
+    kind: int = 0
+    role: Role = Role.NONE
+    at: int = 0
+    session: int = 0
+    scene: int = 0
+    project: int = 0
+    speaker: int = 0
+    flags: int = 0
+
+
+class Listing(NamedTuple):
+    """Membership of a record in the group `key`, at the place `order`."""
+
+    key: int
+    order: int
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of all records. `id` is 0 until the record was put or read."""
+
+    KIND: ClassVar[Kind]
+    id: int = 0
+
+    def listings(self) -> list[Listing]:
+        """The groups this record is listed in."""
+        return []
+
+    def unit(self) -> Unit | None:
+        """How recall finds it. None: it is not searchable."""
+        return None
+
+
+def label(*parts: object) -> int:
+    """The hash by which a label or group is compared; parts are exact, case included."""
+    return key_hash(*parts)
+
+
+def all_of(kind: Kind) -> int:
+    """The group that lists every record of a kind."""
+    return label("all", int(kind))

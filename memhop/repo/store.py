@@ -1,0 +1,353 @@
+"""Typed records over one file. `Store.commit(batch)` is the only writer, and indexes change only there.
+
+Data flow of a write: a caller fills a `Batch` under `store.lock`, `commit` appends it as one log batch (one
+write), applies the same entries to the views, releases the lock, and waits for the disk. Threads that commit at
+the same time share one fsync. A reader may see a commit a moment before it is durable; if the disk then fails,
+the file rolls back to the last durable commit and the views are dropped with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memhop.common.errors import InvalidRequest, NotFound
+from memhop.common.ids import make_id, to_hex
+from memhop.core.batch import Write
+from memhop.core.meh_file import Commit, MehFile
+from memhop.repo import codec, vectors
+from memhop.repo.l6_usage import Usage, usage_id
+from memhop.repo.record import Kind, Record
+
+if TYPE_CHECKING:
+    from memhop.common.clock import Clock
+    from memhop.core.compaction import CompactReport
+    from memhop.repo.views import Views
+
+R = TypeVar("R", bound=Record)
+
+CHECKPOINT_ENTRIES = 20_000  # log entries since the last checkpoint that make the next one due
+CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
+CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
+COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves
+GATHER_SLABS = 16  # slabs smaller than GATHER_ROWS that a checkpoint joins into one
+GATHER_ROWS = 4_096
+USAGE_TARGETS = 10_000  # buffered counters; beyond that the oldest are written at the next commit anyway
+
+_DELETED, _PURGED = 1, 2
+
+
+class Batch:
+    """What one public call writes. Nothing is visible before `Store.commit`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._records: dict[int, Record] = {}
+        self._payloads: dict[int, tuple[Kind, bytes]] = {}
+        self._deletes: dict[int, tuple[Kind, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._records) + len(self._payloads) + len(self._deletes)
+
+    def new(self, record: R, *key: object) -> R:
+        """Give a new record an id made from its natural key, and put it."""
+        id_ = make_id(record.KIND.name.lower(), *key, taken=self._taken)
+        return self.put(record, id_)
+
+    def put(self, record: R, id_: int = 0) -> R:
+        """Write a record under its own id, or under `id_`. Returns it with the id filled in."""
+        record = record if record.id and not id_ else _with_id(record, id_)
+        self._records[record.id] = record
+        return record
+
+    def put_payload(self, kind: Kind, payload: bytes, *key: object) -> int:
+        """Write a slab. Returns its id."""
+        id_ = make_id(kind.name.lower(), *key, taken=self._taken)
+        self._payloads[id_] = (kind, payload)
+        return id_
+
+    def delete(self, kind: Kind, id_: int, *, purge: bool = False) -> None:
+        """Write a tombstone. `purge`: compaction drops every version, even when it keeps history."""
+        self._deletes[id_] = (kind, _DELETED | (_PURGED if purge else 0))
+
+    def find(self, record_type: type[R], id_: int) -> R | None:
+        """The record as this batch leaves it."""
+        record = self._records.get(id_)
+        if isinstance(record, record_type):
+            return record
+        return None if id_ in self._deletes else self._store.find(record_type, id_)
+
+    def _taken(self, id_: int) -> bool:
+        return id_ in self._records or id_ in self._payloads or self._store.file.locate(id_) is not None
+
+    def _writes(self) -> Iterator[Write]:
+        for id_, record in self._records.items():
+            located = self._store.file.locate(id_)
+            unknown: dict[str, Any] = {}
+            if located is not None and located[0] == record.KIND:
+                unknown = codec.unknown_fields(record.KIND, self._store.file.read(located[1])[2])
+            yield Write(int(record.KIND), id_, codec.encode(record, unknown))
+        for id_, (kind, payload) in self._payloads.items():
+            yield Write(int(kind), id_, payload)
+        for id_, (kind, flags) in self._deletes.items():
+            yield Write(int(kind), id_, b"", flags)
+
+
+class Store:
+    """The records of one file. All methods may be called from any thread."""
+
+    def __init__(self, file: MehFile, clock: Clock) -> None:
+        self.file = file
+        self.clock = clock
+        self.lock = threading.RLock()
+        self._views: Views | None = None
+        self._usage: dict[int, Usage] = {}
+        file.on_rollback.append(self._drop_views)
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def find(self, record_type: type[R], id_: int) -> R | None:
+        """The live record of this type and id, or None. Raises Corrupt if its bytes are damaged."""
+        located = self.file.locate(id_)
+        if located is None or located[0] != record_type.KIND:
+            return None
+        record = codec.decode(*self.file.read(located[1]), located[1])
+        return record if isinstance(record, record_type) else None
+
+    def get(self, record_type: type[R], id_: int, *, field: str = "id") -> R:
+        """Like `find`, but a missing record is an error.
+
+        Raises:
+            NotFound: no live record, or one of another kind.
+        """
+        record = self.find(record_type, id_)
+        if record is None:
+            raise NotFound(f"no {record_type.KIND.name.lower()} has the id {to_hex(id_)}", field=field)
+        return record
+
+    def listed(
+        self,
+        record_type: type[R],
+        group: int,
+        *,
+        after: tuple[int, int] | None = None,
+        limit: int = 100,
+        descending: bool = False,
+    ) -> list[tuple[tuple[int, int], R]]:
+        """A page of a group: ((order, id), record) pairs in order of (order, id)."""
+        with self.lock:
+            page = self.views.groups.page(group, after=after, limit=limit, descending=descending)
+            found = [(place, self.find(record_type, place[1])) for place in page]
+        return [(place, record) for place, record in found if record is not None]
+
+    def scan(self, record_type: type[R]) -> Iterator[R]:
+        """All live records of a type, by ascending id. Later writes may or may not show."""
+        for id_ in list(self.file.ids(record_type.KIND)):
+            record = self.find(record_type, id_)
+            if record is not None:
+                yield record
+
+    @property
+    def views(self) -> Views:
+        """Derived structures, caught up with the log. Hold `lock` while using them."""
+        if self._views is None:
+            from memhop.repo.views import Views
+
+            self._views = Views(self.file)
+        if self._views.behind:
+            self._views.catch_up()
+        return self._views
+
+    @property
+    def views_loaded(self) -> bool:
+        """Whether anything derived is in memory yet."""
+        return self._views is not None
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def batch(self) -> Batch:
+        """An empty batch. Fill and commit it while holding `lock`."""
+        return Batch(self)
+
+    def commit(self, batch: Batch) -> Commit | None:
+        """Append the batch and apply it to the views; the caller then calls `settle` outside the lock.
+
+        Returns:
+            The commit, or None for an empty batch.
+        """
+        with self.lock:
+            for usage in self._usage.values():
+                batch.put(usage, usage_id(usage.target))
+            if not len(batch):
+                return None
+            commit = self.file.append(list(batch._writes()), wait=False)
+            self._usage.clear()
+            if self._views is not None:
+                self._views.catch_up(batch._records)
+            return commit
+
+    def settle(self, commit: Commit | None) -> None:
+        """Wait until a commit is as durable as the handle promises, then checkpoint or compact if due.
+
+        Call it without holding `lock`: that is what lets threads share one fsync.
+        """
+        if commit is None:
+            return
+        self.file.sync(commit.number)
+        if self._checkpoint_due():
+            self.checkpoint()
+            if self.file.file_bytes > COMPACT_MIN_BYTES and self.file.dead_bytes > self.file.file_bytes // 2:
+                self.compact()
+
+    def write(self, fill: Callable[[Batch], R]) -> R:
+        """Fill a batch under the lock, commit it, wait for the disk. Returns what `fill` returned."""
+        with self.lock:
+            batch = self.batch()
+            result = fill(batch)
+            commit = self.commit(batch)
+        self.settle(commit)
+        return result
+
+    def count_use(self, target: int) -> None:
+        """Count one recall of `target`. Buffered: written with the next commit, or at close."""
+        with self.lock:
+            usage = self._usage.get(target)
+            if usage is None:
+                if len(self._usage) >= USAGE_TARGETS:
+                    return
+                usage = self.find(Usage, usage_id(target)) or Usage(target=target)
+            self._usage[target] = Usage(target=target, hits=usage.hits + 1, last_at=self.clock.now_ms())
+
+    def usage(self, target: int) -> Usage | None:
+        """The counter of a record, buffered counts included."""
+        return self._usage.get(target) or self.find(Usage, usage_id(target))
+
+    # -- upkeep ----------------------------------------------------------------------------------------------
+
+    def _checkpoint_due(self) -> bool:
+        if self.file.tail_length >= CHECKPOINT_ENTRIES:
+            return True
+        return self.file.tail_bytes >= CHECKPOINT_BYTES
+
+    def checkpoint(self) -> bool:
+        """Seal everything derived since the last checkpoint into a segment. False: there was nothing new."""
+        with self.lock:
+            self.commit(self.batch())  # buffered usage counters
+            if self.file.covers == self.file.commit_number:
+                return False
+            views = self.views
+            self._gather_slabs(views)
+            victims = self.file.plan_checkpoint()
+            sections = views.seal(len(self.file.segments()) - len(victims))
+            self.file.checkpoint(sections, meta=views.meta())
+            views.sealed()
+            return True
+
+    def compact(self, *, keep_history: bool = False) -> CompactReport:
+        """Rewrite the file without what is dead. On failure the old file stays as it was."""
+        with self.lock:
+            self.commit(self.batch())
+            views = self.views
+            self._gather_slabs(views, everything=True)
+            report = self.file.compact(lambda: views.seal(0), meta=views.meta(), keep_history=keep_history)
+            self._drop_views()
+            return report
+
+    def close(self) -> None:
+        """Write what is buffered, checkpoint if that pays, close the file."""
+        with self.lock:
+            if not self.file.refused:
+                if self._usage:
+                    self.settle(self.commit(self.batch()))
+                if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
+                    self.checkpoint()
+            self._drop_views()
+            self.file.close()
+
+    def _drop_views(self) -> None:
+        self._views = None
+
+    def _gather_slabs(self, views: Views, *, everything: bool = False) -> None:
+        """Join small slabs of a space into large ones, leaving out rows whose owner is gone.
+
+        Args:
+            everything: Also rewrite large slabs that hold rows of owners that are gone (before a compaction,
+                so that no vector of an erased unit stays in the file).
+        """
+        batch = self.batch()
+        for space in self.scan(vectors.Space):
+            gather_space(self, views, batch, space, everything=everything)
+        if len(batch):
+            self.commit(batch)
+
+
+def gather_space(store: Store, views: Views, batch: Batch, space: vectors.Space, *, everything: bool) -> None:
+    """Plan the joining of one space's slabs into `batch`; see `Store._gather_slabs`."""
+
+    def alive(owners: Any) -> Any:
+        return views.ordinals(owners) >= 0
+
+    for kind in (Kind.VECTOR_SLAB, Kind.TOKEN_SLAB):
+        small: list[tuple[int, Any, Any]] = []
+        for id_ in views.slabs(space.id, kind):
+            located = store.file.locate(id_)
+            if located is None:
+                continue
+            payload = store.file.buffer(*store.file.payload_at(located[1]))
+            slab: Any = (
+                vectors.decode_vectors(payload, located[1])
+                if kind == Kind.VECTOR_SLAB
+                else vectors.decode_tokens(payload, located[1])
+            )
+            keep = alive(slab.owners) if everything or len(slab.owners) < GATHER_ROWS else None
+            if keep is not None and (len(slab.owners) < GATHER_ROWS or not keep.all()):
+                small.append((id_, slab, keep))
+        worth_it = len(small) >= GATHER_SLABS or (everything and any(not k.all() for _, _, k in small))
+        if not worth_it:
+            continue
+        for id_, _, _ in small:
+            batch.delete(kind, id_, purge=everything)
+        _write_joined(batch, kind, space.id, small)
+
+
+def _write_joined(batch: Batch, kind: Kind, space: int, slabs: list[tuple[int, Any, Any]]) -> None:
+    import numpy as np
+
+    owners = np.concatenate([slab.owners[keep] for _, slab, keep in slabs])
+    if not len(owners):
+        return
+    if kind == Kind.VECTOR_SLAB:
+        matrix = np.concatenate([slab.matrix[keep] for _, slab, keep in slabs])
+        rows_per_slab = max(1, vectors.MAX_SLAB_BYTES // (matrix.shape[1] * 4 + 8))
+        for start in range(0, len(owners), rows_per_slab):
+            part = slice(start, start + rows_per_slab)
+            payload = vectors.encode_vectors(space, owners[part].tolist(), matrix[part])
+            batch.put_payload(kind, payload, space, "joined", int(owners[start]))
+        return
+    rows = [
+        slab.tokens[slab.offsets[row] : slab.offsets[row + 1]]
+        for _, slab, keep in slabs
+        for row in np.flatnonzero(keep)
+    ]
+    sizes = np.cumsum([8 + 4 + 4 * len(row) for row in rows])
+    start = 0
+    while start < len(rows):
+        base = int(sizes[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(sizes, base + vectors.MAX_SLAB_BYTES)))
+        payload = vectors.encode_tokens(space, owners[start:stop].tolist(), rows[start:stop])
+        batch.put_payload(kind, payload, space, "joined", int(owners[start]))
+        start = stop
+
+
+def _with_id(record: R, id_: int) -> R:
+    import msgspec
+
+    if not id_:
+        raise InvalidRequest("a record needs an id", field="id")
+    return msgspec.structs.replace(record, id=id_)
+
+
+def known_kinds() -> Mapping[int, str]:
+    """Names of record kinds, for statistics."""
+    return {int(kind): kind.name.lower() for kind in Kind}

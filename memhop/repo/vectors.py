@@ -1,0 +1,166 @@
+"""Vectors and token ids as records: the one derived thing that cannot be rebuilt without its model.
+
+A slab holds many owners of one vector space, is committed and checksummed like any frame, and is used in place
+from the mapping. Payloads (little-endian):
+
+    vector slab   space u64 · rows u32 · dim u32   · owners u64[rows] · matrix f32[rows, dim], rows of unit length
+    token slab    space u64 · rows u32 · width u32 · owners u64[rows] · offsets u32[rows + 1], padded to 8 bytes
+                  · tokens u16 or u32 [offsets[-1]], by `width` (2 or 4 bytes)
+
+An owner may have several vector rows (a long text is embedded in pieces) and has one token row.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from memhop.common.errors import Corrupt
+from memhop.common.ids import key_hash
+from memhop.repo.record import Kind, Listing, Record, all_of, label
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_HEAD = struct.Struct("<QII")
+MAX_SLAB_BYTES = 32 * 1024 * 1024  # half of what a frame may hold
+
+
+class Space(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A vector space: vectors of different spaces are never compared."""
+
+    KIND: ClassVar[Kind] = Kind.SPACE
+    model: str
+    dim: int
+    digest: str = ""
+    created_at: int = 0
+
+    def listings(self) -> list[Listing]:
+        return [Listing(all_of(self.KIND), self.created_at)]
+
+
+class EmbedFailure(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A unit an embedder refused. It is tried again after `retry_at`, later each time."""
+
+    KIND: ClassVar[Kind] = Kind.EMBED_FAILURE
+    owner: int
+    space: int
+    attempts: int
+    retry_at: int
+    reason: str = ""
+
+    def listings(self) -> list[Listing]:
+        return [Listing(failures_in(self.space), self.retry_at)]
+
+
+class VectorSlab(NamedTuple):
+    space: int
+    owners: NDArray[np.uint64]
+    matrix: NDArray[np.float32]
+
+
+class TokenSlab(NamedTuple):
+    space: int
+    owners: NDArray[np.uint64]
+    offsets: NDArray[np.uint32]
+    tokens: NDArray[np.uint16] | NDArray[np.uint32]
+
+
+def space_id(model: str, dim: int, digest: str) -> int:
+    """Equal model, dimension and digest share one space."""
+    return key_hash("space", model, dim, digest)
+
+
+def slabs_of(space: int) -> int:
+    """The group of slabs of a space, vector and token slabs alike."""
+    return label("slabs", space)
+
+
+def failures_in(space: int) -> int:
+    """The group of units that could not be embedded in a space, by the time of the next attempt."""
+    return label("failures", space)
+
+
+def failure_id(owner: int, space: int) -> int:
+    """One failure record per unit and space."""
+    return key_hash("embed-failure", owner, space)
+
+
+def encode_vectors(space: int, owners: Sequence[int], matrix: NDArray[np.float32]) -> bytes:
+    """The payload of a vector slab. `matrix` has shape (len(owners), dim)."""
+    import numpy as np
+
+    rows, dim = matrix.shape
+    return b"".join(
+        (
+            _HEAD.pack(space, rows, dim),
+            np.asarray(owners, dtype="<u8").tobytes(),
+            np.ascontiguousarray(matrix, dtype="<f4").tobytes(),
+        )
+    )
+
+
+def decode_vectors(payload: memoryview, offset: int) -> VectorSlab:
+    """Views into `payload`; nothing is copied.
+
+    Raises:
+        Corrupt: the stated counts do not fit the payload. `offset` is named in the error.
+    """
+    import numpy as np
+
+    space, rows, dim = _head(payload, offset)
+    if len(payload) != _HEAD.size + rows * (8 + 4 * dim):
+        raise Corrupt("vector slab size", offset=offset)
+    owners = np.frombuffer(payload, dtype="<u8", count=rows, offset=_HEAD.size)
+    matrix = np.frombuffer(payload, dtype="<f4", offset=_HEAD.size + 8 * rows).reshape(rows, dim)
+    return VectorSlab(space, owners, matrix)
+
+
+def encode_tokens(space: int, owners: Sequence[int], rows: Sequence[NDArray[np.unsignedinteger]]) -> bytes:
+    """The payload of a token slab; row i belongs to owner i."""
+    import numpy as np
+
+    offsets = np.zeros(len(rows) + 1, dtype="<u4")
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    tokens = np.concatenate(rows) if rows else np.zeros(0, dtype="<u2")
+    width = 2 if len(tokens) == 0 or int(tokens.max()) < 65536 else 4
+    return b"".join(
+        (
+            _HEAD.pack(space, len(rows), width),
+            np.asarray(owners, dtype="<u8").tobytes(),
+            offsets.tobytes(),
+            bytes(-offsets.nbytes % 8),
+            tokens.astype(f"<u{width}").tobytes(),
+        )
+    )
+
+
+def decode_tokens(payload: memoryview, offset: int) -> TokenSlab:
+    """Views into `payload`. Raises Corrupt as `decode_vectors` does."""
+    import numpy as np
+
+    space, rows, width = _head(payload, offset)
+    first = _HEAD.size + 8 * rows
+    start = first + 4 * (rows + 1) + (-4 * (rows + 1)) % 8
+    if width not in (2, 4) or start > len(payload):
+        raise Corrupt("token slab head", offset=offset)
+    owners = np.frombuffer(payload, dtype="<u8", count=rows, offset=_HEAD.size)
+    offsets = np.frombuffer(payload, dtype="<u4", count=rows + 1, offset=first)
+    tokens = np.frombuffer(payload, dtype=f"<u{width}", offset=start)
+    if int(offsets[-1]) != len(tokens) or bool((np.diff(offsets.astype("<i8")) < 0).any()):
+        raise Corrupt("token slab offsets", offset=offset)
+    return TokenSlab(space, owners, offsets, tokens)
+
+
+def slab_space(payload: bytes | memoryview, offset: int) -> int:
+    """The space a slab belongs to, without touching its rows."""
+    return _head(payload, offset)[0]
+
+
+def _head(payload: bytes | memoryview, offset: int) -> tuple[int, int, int]:
+    if len(payload) < _HEAD.size:
+        raise Corrupt("slab head", offset=offset)
+    space, rows, dim = _HEAD.unpack_from(payload)
+    return space, rows, dim

@@ -1,0 +1,326 @@
+"""Everything that is derived from records: groups, searchable units, BM25, vocabulary, vectors.
+
+Views are caught up from the log and can be dropped at any time; they are never a second copy of the truth. One
+rule moves them: for each log entry, take away what the previous version of the record had put in, then put in
+what the new version says (`Record.listings`, `Record.unit`). Opening attaches the parts which a checkpoint has
+sealed into segments and applies the tail; a part written by another tokenizer or layout version is ignored and
+everything is rebuilt from live records, by the same rule.
+
+`Views` is not thread-safe; `Store` serialises access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memhop.common.errors import Corrupt, StorageError
+from memhop.common.ids import key_hash
+from memhop.index.bm25 import Bm25Index
+from memhop.index.fuzzy import FuzzyIndex
+from memhop.index.groups import Groups
+from memhop.index.late import TokenIndex
+from memhop.index.tokenizer import TOKENIZER_VERSION, tokenize
+from memhop.index.units import UnitTable
+from memhop.index.vectors import VectorIndex
+from memhop.repo import codec, vectors
+from memhop.repo.record import Kind, Listing, Record, Unit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memhop.core.meh_file import MehFile
+    from memhop.core.records import Entry
+    from memhop.core.segment import Segment
+
+LAYOUT_VERSION = 1
+_LABELS = {
+    "layer": "u1", "tier": "u1", "role": "u1", "flags": "u1", "at": "i8", "kind": "u8",
+    "session": "u8", "scene": "u8", "project": "u8", "speaker": "u8",
+}  # fmt: skip
+_COLUMNS = {**_LABELS, "owner": "u8"}  # owner: the unit's name in vector slabs, made of its id and text
+_DTYPES = {"B": "<u1", "H": "<u2", "I": "<u4", "Q": "<u8", "i": "<i4", "q": "<i8", "f": "<f4", "d": "<f8"}
+_TYPECODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
+MAX_INDEXED_CHARS = 200_000  # of one text; what lies beyond is kept and embedded, but not in BM25
+
+Sections = dict[str, tuple[str, memoryview]]
+
+
+class _Part(Mapping[str, "NDArray[Any]"]):
+    """The sections of one segment as arrays over the mapping."""
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        array = self._arrays.get(name)
+        if array is None:
+            view = self._segment.view(name)
+            array = self._arrays[name] = np.frombuffer(view, dtype=_DTYPES[view.format])
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._segment.names())
+
+    def __len__(self) -> int:
+        return len(list(self._segment.names()))
+
+
+class Views:
+    """All derived structures of one file, consistent with one commit."""
+
+    def __init__(self, file: MehFile) -> None:
+        self._file = file
+        self._applied = 0  # entries of file.tail() that are in
+        self._reset()
+        if self._readable(file):
+            try:
+                self._attach(file.segments())
+                return
+            except (StorageError, KeyError):  # a damaged part costs time, never data
+                self._reset()
+        self._rebuild()
+
+    @staticmethod
+    def _readable(file: MehFile) -> bool:
+        meta = file.meta
+        versions = (meta.get("tokenizer"), meta.get("layout"))
+        return not file.segments() or versions == (TOKENIZER_VERSION, LAYOUT_VERSION)
+
+    @staticmethod
+    def meta() -> dict[str, Any]:
+        """What a checkpoint states about the parts it seals."""
+        return {"tokenizer": TOKENIZER_VERSION, "layout": LAYOUT_VERSION}
+
+    # -- keeping up ------------------------------------------------------------------------------------------
+
+    @property
+    def behind(self) -> bool:
+        """Whether the log has entries that are not in yet."""
+        return self._applied < self._file.tail_length
+
+    def catch_up(self, known: Mapping[int, Record] | None = None) -> None:
+        """Apply the entries of the log's tail that are not in yet.
+
+        Args:
+            known: Records just committed, by id, which saves reading them back.
+        """
+        for entry in self._file.tail_from(self._applied):
+            record = known.get(entry.id) if known else None
+            try:
+                self._apply(entry, record)
+            except Corrupt:
+                self._rebuild()  # a rotten old version cannot say what it had put in
+                return
+            self._applied += 1
+
+    def _apply(self, entry: Entry, record: Record | None) -> None:
+        if entry.kind in codec.SLAB_KINDS:
+            self._apply_slab(entry)
+            return
+        if entry.kind not in codec.RECORD_TYPES:
+            return  # written by a newer build: kept in the log, not understood here
+        old = self._decode(entry.previous) if entry.previous else None
+        if entry.flags & 1:
+            record = None
+        elif record is None:
+            record = self._decode(entry.offset)
+        self._replace(entry.id, old, record)
+
+    def _replace(self, id_: int, old: Record | None, new: Record | None) -> None:
+        before: list[Listing] = old.listings() if old else []
+        after: list[Listing] = new.listings() if new else []
+        for listing in before:
+            if listing not in after:
+                self.groups.remove(listing.key, listing.order, id_)
+        for listing in after:
+            if listing not in before:
+                self.groups.add(listing.key, listing.order, id_)
+        old_unit = old.unit() if old else None
+        new_unit = new.unit() if new else None
+        if old_unit == new_unit:
+            return
+        if old_unit and new_unit and old_unit.text == new_unit.text:
+            ordinal = self.units.ordinal(id_)
+            if ordinal is not None:
+                for name in _LABELS:
+                    if getattr(old_unit, name) != getattr(new_unit, name):
+                        self.units.set(ordinal, name, int(getattr(new_unit, name)))
+                return
+        if old_unit:
+            self.units.delete(id_)
+            self.version += 1
+        if new_unit:
+            self._add_unit(id_, new_unit)
+
+    def _add_unit(self, id_: int, unit: Unit) -> None:
+        labels = {name: int(getattr(unit, name)) for name in _LABELS}
+        ordinal = self.units.add(id_, owner=owner_of(id_, unit), **labels)
+        terms = tokenize(unit.text[:MAX_INDEXED_CHARS])
+        self.bm25.add(ordinal, terms)
+        if self._vocabulary is not None:
+            for term in set(terms):
+                self._vocabulary.add(term)
+
+    def _decode(self, offset: int) -> Record:
+        kind, id_, payload = self._file.read(offset)
+        return codec.decode(kind, id_, payload, offset)
+
+    # -- building and sealing --------------------------------------------------------------------------------
+
+    def _reset(self) -> None:
+        self.groups = Groups()
+        self.units = UnitTable(_COLUMNS)
+        self.bm25 = Bm25Index()
+        self._vectors: dict[int, VectorIndex] = {}
+        self._tokens: dict[int, TokenIndex] = {}
+        self._vocabulary: FuzzyIndex | None = None
+        self._owners: tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.int64]] | None = None
+        self.version = getattr(self, "version", 0) + 1  # goes up when an ordinal gets another meaning
+        self.rebuilt = False
+        self.unreadable = 0
+
+    def _attach(self, segments: Sequence[Segment]) -> None:
+        for segment in segments:
+            for name in segment.names():
+                segment.view(name)  # every checksum now, so that damage shows here and not in the middle of a search
+        parts = [_Part(segment) for segment in segments]
+        self.groups.attach(parts)
+        self.units.attach([(segment.number, part) for segment, part in zip(segments, parts, strict=True)])
+        self.bm25.attach(list(zip(self.units.part_starts, parts, strict=True)))
+
+    def _rebuild(self) -> None:
+        """From live records, in log order. A record that cannot be read is counted and left out."""
+        self._reset()
+        self.rebuilt = True
+        found = []
+        for kind in (*codec.RECORD_TYPES, *codec.SLAB_KINDS):
+            for id_ in self._file.ids(kind):
+                located = self._file.locate(id_)
+                if located is not None:
+                    found.append((located[1], kind, id_))
+        for offset, kind, id_ in sorted(found):
+            try:
+                if kind in codec.SLAB_KINDS:
+                    space = vectors.slab_space(self._payload(offset), offset)
+                    self.groups.add(vectors.slabs_of(space), kind, id_)
+                else:
+                    self._replace(id_, None, self._decode(offset))
+            except Corrupt:
+                self.unreadable += 1
+        self._applied = self._file.tail_length
+
+    def seal(self, first_part: int) -> Sections:
+        """The parts from `first_part` on and everything since, as the sections of one new segment."""
+        arrays: dict[str, NDArray[Any]] = {}
+        arrays |= self.bm25.seal(first_part, self.units.live)
+        arrays |= self.groups.seal(first_part)
+        arrays |= self.units.seal(first_part)
+        return {
+            name: (_TYPECODES[array.dtype], np.ascontiguousarray(array).data.cast("B"))
+            for name, array in arrays.items()
+        }
+
+    def sealed(self) -> None:
+        """A checkpoint or compaction was written: use its parts in place of the delta."""
+        self._reset()
+        self._attach(self._file.segments())
+        self._applied = 0
+        self.catch_up()
+
+    # -- vectors ---------------------------------------------------------------------------------------------
+
+    def vectors(self, space: int, dim: int) -> VectorIndex:
+        """The vectors of a space. First use maps its slabs."""
+        index = self._vectors.get(space)
+        if index is None:
+            index = self._vectors[space] = VectorIndex(dim)
+            for id_ in self._slabs(space, Kind.VECTOR_SLAB):
+                self._load_slab(index, id_)
+        return index
+
+    def tokens(self, space: int) -> TokenIndex:
+        """The token ids of a space. First use maps its slabs."""
+        index = self._tokens.get(space)
+        if index is None:
+            index = self._tokens[space] = TokenIndex()
+            for id_ in self._slabs(space, Kind.TOKEN_SLAB):
+                self._load_slab(index, id_)
+        return index
+
+    def slabs(self, space: int, kind: Kind) -> list[int]:
+        """Ids of the slabs of a space."""
+        return list(self._slabs(space, kind))
+
+    def _slabs(self, space: int, kind: Kind) -> Iterable[int]:
+        after = None
+        while page := self.groups.page(vectors.slabs_of(space), after=after, limit=1000):
+            yield from (id_ for order, id_ in page if order == kind)
+            after = page[-1]
+
+    def _apply_slab(self, entry: Entry) -> None:
+        deleted = bool(entry.flags & 1)
+        source = entry.previous if deleted else entry.offset
+        if not source:
+            return
+        space = vectors.slab_space(self._payload(source), source)
+        key = vectors.slabs_of(space)
+        index = self._vectors.get(space) if entry.kind == Kind.VECTOR_SLAB else self._tokens.get(space)
+        if deleted:
+            self.groups.remove(key, entry.kind, entry.id)
+            if index is not None:
+                index.drop(entry.id)
+        else:
+            self.groups.add(key, entry.kind, entry.id)
+            if index is not None:
+                self._load_slab(index, entry.id)
+
+    def _load_slab(self, index: VectorIndex | TokenIndex, id_: int) -> None:
+        located = self._file.locate(id_)
+        if located is None:
+            return
+        offset = located[1]
+        try:
+            payload = self._payload(offset)
+            if isinstance(index, VectorIndex):
+                vector_slab = vectors.decode_vectors(payload, offset)
+                index.put(id_, vector_slab.owners, vector_slab.matrix)
+            else:
+                token_slab = vectors.decode_tokens(payload, offset)
+                index.put(id_, token_slab.owners, token_slab.offsets, token_slab.tokens)
+        except Corrupt:
+            self.unreadable += 1  # its units are found by words, and are pending again
+
+    def _payload(self, offset: int) -> memoryview:
+        return self._file.buffer(*self._file.payload_at(offset))
+
+    def ordinals(self, owners: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The live unit of each owner, -1 where there is none (the text was edited, or is gone)."""
+        state = (self.version, self.units.size)
+        if self._owners is None or self._owners[0] != state:
+            column = self.units.column("owner")
+            live = np.flatnonzero(self.units.live)
+            order = np.argsort(column[live], kind="stable")
+            self._owners = (state, column[live][order], live[order])
+        _, known, places = self._owners
+        if not len(known):
+            return np.full(len(owners), -1, dtype=np.int64)
+        at = np.searchsorted(known, owners)
+        at[at == len(known)] = 0
+        return np.where(known[at] == owners, places[at], -1).astype(np.int64)
+
+    # -- vocabulary ------------------------------------------------------------------------------------------
+
+    def vocabulary(self) -> FuzzyIndex:
+        """All indexed terms. Built at first use, then kept up."""
+        if self._vocabulary is None:
+            self._vocabulary = FuzzyIndex(self.bm25.terms())
+        return self._vocabulary
+
+
+def owner_of(id_: int, unit: Unit) -> int:
+    """The name of a unit in vector slabs: another text is another owner, so that an old vector never speaks for it."""
+    return key_hash("owner", id_, unit.plain)

@@ -1,0 +1,374 @@
+"""The whole path from a question to hits. Writes nothing but buffered usage counters.
+
+    prepare -> (embed the question) -> filters -> channels -> fusion in each layer -> merge -> records -> association
+
+One lock is held while indexes are read, never while a model is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from memhop.common.config import LIMITS
+from memhop.common.errors import Corrupt
+from memhop.repo import codec
+from memhop.repo.l2_context import Topic
+from memhop.repo.l4_archive import Message
+from memhop.repo.l6_usage import Usage, usage_id
+from memhop.repo.record import ASKS, Layer, Record
+from memhop.search import channels, fusion, semantics
+from memhop.search.association import Activated, associate
+from memhop.search.evidence import Neighbourhood
+from memhop.search.query import Eligible, Query, Request, eligible, prepare
+from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memhop.models.embed import Embedder
+    from memhop.repo.store import Store
+    from memhop.repo.views import Views
+
+_WORD = re.compile(r"\w+")
+_USED_HITS = 3  # of a recall: the first ones count as used
+_USAGE_POOL = 50  # candidates whose usage is looked up
+_USAGE_FULL = math.log1p(20)
+
+
+class Found(NamedTuple):
+    """One hit. `parts` add up to `score` (math.fsum)."""
+
+    id: int
+    layer: Layer
+    record: Record
+    score: float
+    ranks: dict[str, int]
+    parts: dict[str, float]
+
+
+class ChannelUse(NamedTuple):
+    name: str
+    ran: bool
+    reason: str | None
+    matched: int
+
+
+class Recalled(NamedTuple):
+    """What a recall found. `reason` is None when there are hits."""
+
+    query: Query
+    hits: tuple[Found, ...]
+    reason: str | None
+    channels: tuple[ChannelUse, ...]
+    confidence: float
+    associated: tuple[Activated, ...]
+    notices: tuple[str, ...]
+    explanation: dict[str, Any]
+
+
+class _Scored(NamedTuple):
+    """All channel scores of one question, over all ordinals."""
+
+    evidence: dict[str, NDArray[np.float64]]
+    session: NDArray[np.float64]
+    named: NDArray[np.float64]
+    time: NDArray[np.float64]
+    words: channels.Words
+    uses: tuple[ChannelUse, ...]
+    with_model: bool
+
+
+class Recaller:
+    """Recall over one store. Safe to use from several threads."""
+
+    def __init__(self, store: Store, embedder: Embedder | None) -> None:
+        self.store = store
+        self.embedder = embedder
+
+    def recall(self, request: Request, *, count_use: bool = True) -> Recalled:
+        """Answer a request; see `DB.recall`."""
+        query = prepare(request, self.store.clock.now_ms())
+        asked = semantics.ask(query.text, self.store, self.embedder) if query.terms else None
+        with self.store.lock:
+            views = self.store.views
+            allowed = eligible(query.filters, views)
+            if not query.terms or not allowed.mask.any():
+                return self._nothing(query, allowed, views)
+            scored = self._score(query, asked, views, allowed)
+            hits, unreadable = self._rank(query, scored, views, allowed)
+            associated = associate(self.store, _start_scenes(hits), LIMITS.associated)
+            if count_use:
+                self._count(hits)
+            notices = query.notices
+            if unreadable:
+                notices += (f"{unreadable} damaged records were left out; run `memhop verify`",)
+            return Recalled(
+                query=query,
+                hits=tuple(hits),
+                reason=None if hits else _no_match(query, scored, allowed),
+                channels=scored.uses,
+                confidence=round(scored.words.coverage, 4) if hits else 0.0,
+                associated=tuple(associated),
+                notices=notices,
+                explanation=_explain(query, scored, allowed) if query.explain else {},
+            )
+
+    # -- scoring ---------------------------------------------------------------------------------------------
+
+    def _score(self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible) -> _Scored:
+        around = Neighbourhood(views.units)
+        words = channels.words(query.terms, views, around)
+        evidence = {"lexical": words.lexical + words.entity}
+        uses = [
+            _use("lexical", words.lexical, allowed.mask),
+            _use("entity", words.entity, allowed.mask, idle="no unknown word is spelt nearly like a stored one"),
+        ]
+        reason = asked.reason if asked is not None else None
+        if asked is not None and self.embedder is not None and asked.vector is not None:
+            pooled = semantics.pooled(asked, self.embedder, views, around, allowed.mask)
+            if pooled is None:
+                reason = "no unit that passes the filters has a vector yet; call backfill()"
+            else:
+                evidence["pooled"] = pooled
+                candidates = _candidates(evidence, allowed.mask)
+                late = semantics.late(asked, self.embedder, views, around, around.widen(candidates))
+                if late is not None:
+                    evidence["late"] = late
+        for name in ("pooled", "late"):
+            found = evidence.get(name)
+            if found is None:
+                uses.append(ChannelUse(name, False, reason or "this embedder gives no token ids", 0))
+            else:
+                uses.append(_use(name, found, allowed.mask))
+        time = channels.in_windows(query.windows, views)
+        uses.append(_use("time", time, allowed.mask, idle="the question names no date or span"))
+        text_words = [word.casefold() for word in _WORD.findall(query.text)]
+        return _Scored(
+            evidence=evidence,
+            session=channels.sessions(query.terms, views),
+            named=channels.named_speaker(text_words, views),
+            time=time,
+            words=words,
+            uses=tuple(uses),
+            with_model="pooled" in evidence,
+        )
+
+    def _fuse(
+        self, layer: Layer, query: Query, scored: _Scored, views: Views, chosen: NDArray[np.int64]
+    ) -> fusion.Fused:
+        weights = WEIGHTS[layer]
+        trust = min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
+        factor = {"lexical": weights.lexical * trust, "pooled": weights.pooled, "late": weights.late}
+        evidence = {name: (factor[name], scores[chosen]) for name, scores in scored.evidence.items()}
+        priors = _priors(weights, scored, views, chosen)
+        side = {"session": (weights.session, scored.session[chosen])} if weights.session else {}
+        method = fusion.zscore if query.fusion == "zscore" else fusion.rrf
+        fused = method(evidence, priors, side)
+        both = scored.evidence["lexical"][chosen]
+        share = np.divide(scored.words.entity[chosen], both, out=np.zeros(len(chosen)), where=both > 0)
+        parts = dict(fused.parts)
+        parts["entity"] = parts["lexical"] * share
+        parts["lexical"] = parts["lexical"] * (1.0 - share)
+        return fusion.Fused(fused.total, parts, fused.evidence | (scored.time[chosen] > 0))
+
+    def _rank(self, query: Query, scored: _Scored, views: Views, allowed: Eligible) -> tuple[list[Found], int]:
+        layers = views.units.column("layer")
+        ids = views.units.ids
+        lists: dict[int, tuple[float, list[int]]] = {}
+        fused_by_layer: dict[int, tuple[fusion.Fused, NDArray[np.int64]]] = {}
+        for layer in WEIGHTS:
+            chosen = np.flatnonzero(allowed.mask & (layers == layer))
+            if not len(chosen):
+                continue
+            fused = self._with_usage(layer, self._fuse(layer, query, scored, views, chosen), ids[chosen])
+            order = _best_first(fused, ids[chosen], query.limit)
+            if len(order):
+                lists[int(layer)] = (WEIGHTS[layer].across, chosen[order].tolist())
+                fused_by_layer[int(layer)] = (fused, chosen)
+        hits: list[Found] = []
+        unreadable = 0
+        for placed in fusion.merge(lists, ids):
+            if len(hits) == query.limit:
+                break
+            record = self._record(int(ids[placed.item]))
+            if record is None:
+                unreadable += 1
+                continue
+            fused, chosen = fused_by_layer[placed.layer]
+            row = int(np.searchsorted(chosen, placed.item))
+            parts = _parts(fused, row, placed.score)
+            hits.append(
+                Found(
+                    id=int(ids[placed.item]),
+                    layer=Layer(placed.layer),
+                    record=record,
+                    score=math.fsum(parts.values()),
+                    ranks=_ranks(scored, fused, chosen, row),
+                    parts=parts,
+                )
+            )
+        return hits, unreadable
+
+    def _with_usage(self, layer: Layer, fused: fusion.Fused, ids: NDArray[np.uint64]) -> fusion.Fused:
+        weight = WEIGHTS[layer].usage
+        if not weight:
+            return fused
+        usage = np.zeros(len(ids))
+        for row in _best_first(fused, ids, _USAGE_POOL):
+            counted = self.store.find(Usage, usage_id(int(ids[row])))
+            if counted is not None:
+                usage[row] = weight * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
+        return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
+
+    def _record(self, id_: int) -> Record | None:
+        try:
+            located = self.store.file.locate(id_)
+            return None if located is None else codec.decode(*self.store.file.read(located[1]), located[1])
+        except Corrupt:
+            return None
+
+    def _count(self, hits: list[Found]) -> None:
+        for hit in hits[:_USED_HITS]:
+            if hit.layer is Layer.MESSAGES:
+                scene = getattr(hit.record, "scene", 0)
+                if scene:
+                    self.store.count_use(scene)
+            elif hit.layer in (Layer.NOTES, Layer.CAPABILITIES):
+                self.store.count_use(hit.id)
+
+    def _nothing(self, query: Query, allowed: Eligible, views: Views) -> Recalled:
+        if not query.terms:
+            reason = "the question is blank"
+        elif not views.units.count:
+            reason = "nothing is stored yet"
+        else:
+            reason = f"the filters leave nothing: {_removed(allowed)}"
+        uses = tuple(ChannelUse(name, False, reason, 0) for name in ("lexical", "entity", "pooled", "late", "time"))
+        return Recalled(query, (), reason, uses, 0.0, (), query.notices, {})
+
+
+def _priors(
+    weights: Weights, scored: _Scored, views: Views, chosen: NDArray[np.int64]
+) -> dict[str, NDArray[np.float64]]:
+    units = views.units
+    priors: dict[str, NDArray[np.float64]] = {}
+    if weights.named and scored.named.any():
+        priors["named"] = weights.named * scored.named[chosen]
+    if weights.statement:
+        asks = (units.column("flags")[chosen] & ASKS) != 0
+        priors["statement"] = weights.statement * ~asks
+    if weights.detail:
+        lengths = np.zeros(units.size)
+        known = views.bm25.lengths
+        lengths[: len(known)] = known
+        detail = np.log1p(lengths[chosen])
+        deviation = float(detail.std())
+        priors["detail"] = weights.detail * (detail / deviation if deviation > 1e-9 else np.ones(len(chosen)))
+    if weights.time and scored.time.any():
+        priors["time"] = weights.time * scored.time[chosen]
+    if weights.recency:
+        at = units.column("at")[chosen].astype(np.float64)
+        span = float(at.max() - at.min())
+        priors["recency"] = weights.recency * ((at - at.min()) / span if span > 0 else np.ones(len(chosen)))
+    return priors
+
+
+def _best_first(fused: fusion.Fused, ids: NDArray[np.uint64], limit: int) -> NDArray[np.int64]:
+    """Rows with evidence, best first, equal totals by id; at most `limit`."""
+    rows = np.flatnonzero(fused.evidence)
+    if len(rows) > limit:
+        totals = fused.total[rows]
+        bar = np.partition(totals, len(rows) - limit)[len(rows) - limit]
+        rows = rows[totals >= bar]
+    order = np.lexsort((ids[rows], -fused.total[rows]))
+    return rows[order][:limit]
+
+
+def _candidates(evidence: dict[str, NDArray[np.float64]], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The units worth reranking: best by words and pooled vector, those of the mask only."""
+    total = sum(
+        (
+            weight * evidence[name] / fusion.spread_of(evidence[name])
+            for name, weight in (("lexical", 1.0), ("pooled", 0.5))
+        ),
+        np.zeros(len(mask)),
+    )
+    total[~mask] = 0.0
+    rows = np.flatnonzero(total > 0)
+    most = EVIDENCE.late_candidates
+    if len(rows) > most:
+        order = np.lexsort((rows, -total[rows]))
+        rows = np.sort(rows[order][:most])
+    return rows
+
+
+def _use(name: str, scores: NDArray[np.float64], mask: NDArray[np.bool_], idle: str | None = None) -> ChannelUse:
+    matched = int(np.count_nonzero((scores > 0) & mask))
+    ran = idle is None or bool((scores > 0).any())
+    return ChannelUse(name, ran, None if ran else idle, matched)
+
+
+def _parts(fused: fusion.Fused, row: int, score: float) -> dict[str, float]:
+    total = float(fused.total[row])
+    found = {name: float(values[row]) for name, values in fused.parts.items()}
+    return {name: score * value / total for name, value in sorted(found.items()) if value > 0}
+
+
+def _ranks(scored: _Scored, fused: fusion.Fused, chosen: NDArray[np.int64], row: int) -> dict[str, int]:
+    ranks = {"layer": int(np.count_nonzero(fused.total > fused.total[row])) + 1}
+    seen = {
+        "entity": scored.words.entity,
+        "session": scored.session,
+        **scored.evidence,
+        "lexical": scored.words.lexical,
+    }
+    for name, scores in seen.items():
+        value = float(scores[chosen[row]])
+        if value > 0:
+            ranks[name] = int(np.count_nonzero(scores[chosen] > value)) + 1
+    return ranks
+
+
+def _start_scenes(hits: list[Found]) -> dict[int, float]:
+    start: dict[int, float] = {}
+    for hit in hits[:5]:
+        scene = hit.record.scene if isinstance(hit.record, Message | Topic) else 0
+        if scene:
+            start[scene] = max(start.get(scene, 0.0), hit.score)
+    return start
+
+
+def _removed(allowed: Eligible) -> str:
+    return ", ".join(f"{name} leaves out {count}" for name, count in allowed.removed.items()) or "no unit passes"
+
+
+def _no_match(query: Query, scored: _Scored, allowed: Eligible) -> str:
+    shown = ", ".join(query.terms[:8]) + (", …" if len(query.terms) > 8 else "")
+    idle = "; ".join(
+        f"{use.name} did not run: {use.reason}" for use in scored.uses if not use.ran and use.name != "time"
+    )
+    filters = f"; filters: {_removed(allowed)}" if allowed.removed else ""
+    return f"no stored text that passes the filters has any of: {shown}{filters}" + (f"; {idle}" if idle else "")
+
+
+def _explain(query: Query, scored: _Scored, allowed: Eligible) -> dict[str, Any]:
+    return {
+        "fusion": query.fusion,
+        "terms": [
+            {
+                "term": use.term,
+                "idf": round(use.idf, 4),
+                "units": use.frequency,
+                "variants": {name: round(weight, 3) for name, weight in sorted(use.variants.items())},
+            }
+            for use in scored.words.uses
+        ],
+        "coverage": round(scored.words.coverage, 4),
+        "windows": [list(window) for window in query.windows],
+        "filters_left_out": allowed.removed,
+        "weights": {layer.label: WEIGHTS[layer]._asdict() for layer in WEIGHTS},
+    }

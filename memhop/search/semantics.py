@@ -1,0 +1,149 @@
+"""The semantic channels: pooled vectors and late interaction, within the embedder's own vector space.
+
+The question is embedded before any lock is taken, for a model may be slow. A failing model leaves the words channel
+to answer alone, and the reason is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from memhop.common.errors import ProviderError
+from memhop.repo.record import Kind, all_of
+from memhop.repo.vectors import Space, space_id
+from memhop.search.tuning import EVIDENCE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memhop.models.embed import Embedder, TokenEmbedder
+    from memhop.repo.store import Store
+    from memhop.repo.views import Views
+    from memhop.search.evidence import Neighbourhood
+
+
+class Asked(NamedTuple):
+    """A question in a vector space. `vector` is None where the channel cannot run; `reason` says why."""
+
+    space: Space | None
+    vector: NDArray[np.float32] | None
+    tokens: NDArray[np.int64] | None
+    reason: str | None
+
+
+def token_embedder(embedder: Embedder | None) -> TokenEmbedder | None:
+    """The embedder, if it can give token ids for late interaction."""
+    return embedder if embedder is not None and hasattr(embedder, "tokens") else None  # type: ignore[return-value]
+
+
+def space_of(store: Store, embedder: Embedder) -> Space | None:
+    """The embedder's space in this file; None before anything was embedded with it."""
+    if embedder.dim is not None:
+        return store.find(Space, space_id(embedder.name, embedder.dim, embedder.digest))
+    known = store.listed(Space, all_of(Kind.SPACE), limit=1000, descending=True)
+    for _, space in known:
+        if (space.model, space.digest) == (embedder.name, embedder.digest):
+            return space
+    return None
+
+
+def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
+    """Embed a question. Never raises for what a model does."""
+    if embedder is None:
+        return Asked(None, None, None, "no embedder is configured")
+    space = space_of(store, embedder)
+    if space is None:
+        return Asked(None, None, None, f"nothing was embedded with {embedder.name} yet; call backfill()")
+    try:
+        vectors = embedder.embed([text], query=True)
+        vector = np.asarray(vectors, dtype=np.float32)[0]
+        if vector.shape != (space.dim,):
+            return Asked(
+                space, None, None, f"{embedder.name} answered with {vector.shape[0]} dimensions, not {space.dim}"
+            )
+        if not np.isfinite(vector).all() or not float(np.linalg.norm(vector)) > 0.0:
+            return Asked(space, None, None, "the question has no vector in this model")
+        with_tokens = token_embedder(embedder)
+        tokens = None
+        if with_tokens is not None:
+            ids = with_tokens.tokens([text])[0].astype(np.int64)
+            tokens = np.array(list(dict.fromkeys(ids[~with_tokens.stop_tokens()[ids]].tolist())), dtype=np.int64)
+    except ProviderError as error:
+        return Asked(space, None, None, f"the embedder failed: {error.message}")
+    return Asked(space, vector, tokens, None)
+
+
+def pooled(
+    asked: Asked, embedder: Embedder, views: Views, around: Neighbourhood, mask: NDArray[np.bool_]
+) -> NDArray[np.float64] | None:
+    """Cosine with the question, above the average of the best units, spread over neighbours. None: no vectors.
+
+    What is no closer than the average of the 200 nearest says nothing: cosines of unrelated texts are rarely 0.
+    """
+    if asked.space is None or asked.vector is None:
+        return None
+    index = views.vectors(asked.space.id, asked.space.dim)
+    vector = _weighted_query(asked, embedder, views)
+    scores, has = index.scores(vector, views.ordinals, views.units.size, version=views.version)
+    eligible = has & mask
+    if not eligible.any():
+        return None
+    cosines = np.where(eligible, scores.astype(np.float64), -1.0)
+    best = cosines[eligible]
+    if len(best) > 200:
+        best = np.partition(best, len(best) - 200)[-200:]
+    spread = float(best.std())
+    strength = np.maximum(cosines - float(best.mean()), 0.0) / spread if spread > 1e-9 else eligible.astype(np.float64)
+    strength[~eligible] = 0.0
+    docs = np.flatnonzero(strength > 0)
+    result = np.zeros(len(mask))
+    reached, values = around.spread(docs, strength[docs])
+    result[reached] = values
+    return result
+
+
+def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[np.float32]:
+    """With a static model, the question's rare tokens count more (idf-weighted mean of token vectors)."""
+    with_tokens = token_embedder(embedder)
+    assert asked.space is not None
+    assert asked.vector is not None
+    if with_tokens is None or asked.tokens is None or not len(asked.tokens):
+        return asked.vector
+    weights = views.tokens(asked.space.id).idf(asked.tokens)
+    mixed = (with_tokens.table()[asked.tokens] * weights[:, None]).sum(axis=0)
+    norm = float(np.linalg.norm(mixed))
+    return (mixed / norm).astype(np.float32) if norm > 1e-9 else asked.vector
+
+
+def late(
+    asked: Asked,
+    embedder: Embedder,
+    views: Views,
+    around: Neighbourhood,
+    candidates: NDArray[np.int64],
+) -> NDArray[np.float64] | None:
+    """Late interaction (MaxSim, Khattab and Zaharia 2020) of the candidates with the question.
+
+    Per distinct token of the question: the cosine of the unit's nearest token, to a power, spread over neighbours,
+    saturated, and weighted by the token's idf, as words are. None: the model gives no tokens.
+    """
+    with_tokens = token_embedder(embedder)
+    if asked.space is None or asked.tokens is None or not len(asked.tokens) or with_tokens is None:
+        return None
+    index = views.tokens(asked.space.id)
+    weights = index.idf(asked.tokens)
+    offsets, tokens = index.rows(candidates, views.ordinals, views.units.size, version=views.version)
+    if not len(tokens):
+        return None
+    from memhop.index.late import best_similarities
+
+    similarity = best_similarities(asked.tokens, with_tokens.table(), offsets, tokens)
+    result = np.zeros(views.units.size)
+    for weight, row in zip(weights.tolist(), similarity, strict=True):
+        strength = np.maximum(row.astype(np.float64), 0.0) ** EVIDENCE.late_power
+        present = strength > 0
+        reached, values = around.spread(candidates[present], strength[present])
+        result[reached] += weight * around.saturated(values)
+    return result

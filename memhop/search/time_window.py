@@ -1,0 +1,220 @@
+"""Dates and spans in a question, resolved against the time it is asked.
+
+`windows("what broke last month?", asked_at)` gives half-open intervals in Unix ms. English and Chinese, in the
+forms people type: days (today, 昨天, 3 days ago), weeks (last week, 上周, last Friday, 上周五), months (last month,
+in March, March 2023, 上个月, 三月), years (last year, in 2023, 去年), dates (8 May, May 8th 2023, 2023-05-08,
+5月8日). A month or date without a year means its most recent past occurrence. All in UTC; weeks start on Monday.
+
+What is not recognised gives no window: the words still count for the lexical channel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+
+from memhop.common.clock import to_datetime
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
+            "august aug", "september sept sep", "october oct", "november nov", "december dec",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_WEEKDAYS = {
+    name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
+}
+_ENGLISH_NUMBERS = {
+    word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
+} | {"a": 1, "an": 1, "couple": 2}
+_HAN_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九十")} | {"两": 2, "〇": 0}
+
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_NUMBER = r"(\d{1,3}|" + "|".join(_ENGLISH_NUMBERS) + r")(?:\s+of)?"
+_HAN_NUMBER = r"(\d{1,3}|[一二两三四五六七八九十]{1,3})"
+_ISO = re.compile(r"\b(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?\b")
+_DAY_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH})\b\.?(?:,?\s+(\d{{4}}))?")
+_MONTH_DAY = re.compile(rf"\b({_MONTH})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)(?:,?\s+(\d{{4}}))?")
+_MONTH_YEAR = re.compile(rf"\b({_MONTH})\.?,?\s+(?:of\s+)?(\d{{4}})\b")
+_IN_MONTH = re.compile(rf"\b(?:in|during|since|last|this|early|late|mid|of)[\s-]+({_MONTH})\b(?!\s+\d)")
+_IN_YEAR = re.compile(r"\b(?:in|during|of|year)\s+((?:19|20)\d{2})\b")
+_AGO = re.compile(rf"\b{_NUMBER}\s+(day|week|month|year)s?\s+ago\b")
+_PAST = re.compile(rf"\b(?:last|past|previous)\s+{_NUMBER}\s+(day|week|month|year)s?\b")
+_RELATIVE = re.compile(r"\b(last|previous|past|this)\s+(week|weekend|month|year)\b")
+_WEEKDAY = re.compile(r"\b(?:last|on|this past)\s+(" + "|".join(_WEEKDAYS) + r")\b")
+_DAYS = re.compile(r"\b(today|yesterday|tonight|last night|the day before yesterday)\b")
+_HAN_DATE = re.compile(
+    r"(?:(\d{4}|今|去|前)年)?([0-9]{1,2}|[一二三四五六七八九十]{1,2})月(?:([0-9]{1,2}|[一二三四五六七八九十]{1,3})[日号])?"
+)
+_HAN_YEAR = re.compile(r"(\d{4})年(?!\d{0,2}[一二三四五六七八九十]*月)")
+_HAN_AGO = re.compile(_HAN_NUMBER + r"(?:个)?(天|周|星期|月|年)(?:以)?前")
+_HAN_WEEKDAY = re.compile(r"(上|这|本)(?:个)?(?:周|星期|礼拜)([一二三四五六日天])")
+_HAN_WORDS = {
+    "今天": ("day", 0), "昨天": ("day", 1), "昨晚": ("day", 1), "前天": ("day", 2), "今年": ("year", 0),
+    "去年": ("year", 1), "前年": ("year", 2),
+}  # fmt: skip
+_HAN_SPAN = re.compile(r"(上上|上|这|本)(?:个|一)?(周|星期|礼拜|月)(?![一二三四五六日天])")
+
+Window = tuple[int, int]
+
+
+def windows(text: str, asked_at: int) -> list[Window]:
+    """Half-open [since, until) intervals named in `text`, ascending, without duplicates.
+
+    Args:
+        text: The question, any language.
+        asked_at: Unix ms; what "last week" is relative to.
+    """
+    lowered = text.lower()
+    today = to_datetime(asked_at).date()
+    found: set[Window] = set()
+    for finder in (_english_relative, _english_absolute, _han):
+        for first, days_end in finder(lowered, today):
+            found.add((_ms(first), _ms(days_end)))
+    return sorted(found)
+
+
+def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:
+    for match in _DAYS.finditer(text):
+        back = {"today": 0, "tonight": 0, "yesterday": 1, "last night": 1}.get(match[1], 2)
+        yield _span("day", back, today)
+    for match in _RELATIVE.finditer(text):
+        if match[2] == "weekend":
+            monday = today - timedelta(days=today.weekday() + (0 if match[1] == "this" else 7))
+            yield monday + timedelta(days=5), monday + timedelta(days=7)
+        else:
+            yield _span(match[2], 0 if match[1] == "this" else 1, today)
+    for match in _AGO.finditer(text):
+        yield _around(match[2], _english_number(match[1]), today)
+    for match in _PAST.finditer(text):
+        first = _span(match[2], _english_number(match[1]), today)[0]
+        yield first, today + timedelta(days=1)
+    for match in _WEEKDAY.finditer(text):
+        back = (today.weekday() - _WEEKDAYS[match[1]] - 1) % 7 + 1
+        yield _span("day", back, today)
+
+
+def _english_absolute(text: str, today: date) -> Iterator[tuple[date, date]]:
+    taken: list[tuple[int, int]] = []
+
+    def free(match: re.Match[str]) -> bool:
+        if any(match.start() < end and start < match.end() for start, end in taken):
+            return False
+        taken.append(match.span())
+        return True
+
+    for match in _ISO.finditer(text):
+        yield from _date(match[1], match[2], match[3], today)
+        taken.append(match.span())
+    for match in _DAY_MONTH.finditer(text):
+        if free(match):
+            yield from _date(match[3], _MONTHS[match[2]], match[1], today)
+    for match in _MONTH_YEAR.finditer(text):
+        if free(match):
+            yield from _date(match[2], _MONTHS[match[1]], None, today)
+    for match in _MONTH_DAY.finditer(text):
+        if free(match):
+            yield from _date(match[3], _MONTHS[match[1]], match[2], today)
+    for match in _IN_MONTH.finditer(text):
+        if free(match):
+            yield from _date(None, _MONTHS[match[1]], None, today)
+    for match in _IN_YEAR.finditer(text):
+        if free(match):
+            yield date(int(match[1]), 1, 1), date(int(match[1]) + 1, 1, 1)
+
+
+def _han(text: str, today: date) -> Iterator[tuple[date, date]]:
+    dates = list(_HAN_DATE.finditer(text))
+    bare = _HAN_DATE.sub(" ", text)  # 去年三月 is a month, not also a year
+    for word, (unit, back) in _HAN_WORDS.items():
+        if word in bare:
+            yield _span(unit, back, today)
+    for match in _HAN_SPAN.finditer(text):
+        back = {"上上": 2, "上": 1}.get(match[1], 0)
+        yield _span("month" if match[2] == "月" else "week", back, today)
+    for match in _HAN_WEEKDAY.finditer(text):
+        monday = today - timedelta(days=today.weekday() + (7 if match[1] == "上" else 0))
+        yield _span("day", 0, monday + timedelta(days="一二三四五六日".index(match[2].replace("天", "日"))))
+    for match in _HAN_AGO.finditer(text):
+        unit = {"天": "day", "月": "month", "年": "year"}.get(match[2], "week")
+        yield _around(unit, _han_number(match[1]), today)
+    for match in dates:
+        ago = {"今": 0, "去": 1, "前": 2}.get(match[1])
+        year = match[1] if ago is None else str(today.year - ago)
+        yield from _date(year, _han_number(match[2]), match[3] and _han_number(match[3]), today)
+    for match in _HAN_YEAR.finditer(text):
+        if 1970 <= int(match[1]) <= 9998:
+            yield date(int(match[1]), 1, 1), date(int(match[1]) + 1, 1, 1)
+
+
+def _span(unit: str, back: int, today: date) -> tuple[date, date]:
+    """The calendar day, week, month or year that lies `back` units before today's."""
+    try:
+        if unit == "day":
+            first = today - timedelta(days=back)
+            return first, first + timedelta(days=1)
+        if unit == "week":
+            first = today - timedelta(days=today.weekday() + 7 * back)
+            return first, first + timedelta(days=7)
+        months = today.year * 12 + today.month - 1
+        if unit == "month":
+            return _month_start(months - back), _month_start(months - back + 1)
+        return date(today.year - back, 1, 1), date(today.year - back + 1, 1, 1)
+    except (ValueError, OverflowError):
+        return date.min, date.min
+
+
+def _around(unit: str, back: int, today: date) -> tuple[date, date]:
+    """ "three weeks ago": the unit itself and half a unit either side of that day, for people round."""
+    days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
+    try:
+        middle = today - timedelta(days=days * back)
+    except OverflowError:
+        return date.min, date.min
+    slack = timedelta(days=0 if unit == "day" else max(1, days // 2))
+    return middle - slack, middle + slack + timedelta(days=1)
+
+
+def _date(year: str | None, month: int | str, day: int | str | None, today: date) -> Iterator[tuple[date, date]]:
+    try:
+        month_number = int(month)
+        if day is None:
+            chosen = int(year) if year else today.year
+            if not year and date(chosen, month_number, 1) > today:
+                chosen -= 1
+            months = chosen * 12 + month_number - 1
+            yield _month_start(months), _month_start(months + 1)
+            return
+        first = date(int(year) if year else today.year, month_number, int(day))
+        if not year and first > today:
+            first = first.replace(year=first.year - 1)
+        yield first, first + timedelta(days=1)
+    except (ValueError, OverflowError):
+        return  # "31 June", month 13: not a date after all
+
+
+def _month_start(months: int) -> date:
+    return date(months // 12, months % 12 + 1, 1)
+
+
+def _english_number(text: str) -> int:
+    return int(text) if text.isdigit() else _ENGLISH_NUMBERS[text]
+
+
+def _han_number(text: str) -> int:
+    if text.isdigit():
+        return int(text)
+    if "十" not in text:
+        return _HAN_DIGITS[text[0]]
+    tens, _, ones = text.partition("十")
+    return (_HAN_DIGITS[tens] if tens else 1) * 10 + (_HAN_DIGITS[ones] if ones else 0)
+
+
+def _ms(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)

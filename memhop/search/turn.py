@@ -1,0 +1,285 @@
+"""The agent loop: `search` recalls and stores the user's turn in one commit; `update` appends a reply.
+
+Which scene a turn joins. A scene must earn it by its *best* evidence, never by the sum over its topics, or the
+largest scene would swallow everything. For each scene in question
+
+    affinity = coverage + continuity - crowding
+
+    coverage    0..1, share of the turn's idf mass that one message of the scene holds
+    continuity  0.6 * exp(-gap / 30 min) for the scene of the session's last turn; half of it when no session is named
+    crowding    0 up to 40 topics, then growing by 0.1 with each doubling
+
+and the best scene is joined when its affinity reaches 0.5; otherwise a new scene begins. Within one session and a
+few minutes a conversation thus stays in its scene without sharing a word; after hours, or in another session, only
+clear evidence leads back to an older scene.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from memhop.common.clock import FUTURE_SLACK_MS, to_ms
+from memhop.common.config import LIMITS, check_choice, check_name, check_text
+from memhop.common.errors import InvalidRequest
+from memhop.common.ids import from_hex
+from memhop.models.offline import keywords
+from memhop.repo import l2_context, l4_archive
+from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, engram_id, reinforced
+from memhop.repo.l2_context import Scene, Topic
+from memhop.repo.l3_knowledge import Graph
+from memhop.repo.l4_archive import Message
+from memhop.repo.record import Kind, Layer, all_of, label
+from memhop.search.channels import coverage_by_unit
+from memhop.search.query import ROLES, Request
+
+if TYPE_CHECKING:
+    from memhop.repo.store import Batch, Store
+    from memhop.search.recall import Recalled, Recaller
+
+JOIN_AT = 0.5
+CONTINUITY = 0.6
+CONTINUITY_MS = 30 * 60_000
+CROWDED_TOPICS = 40
+CROWDING = 0.1
+CANDIDATES = 50  # units whose scenes are weighed
+KEYWORDS = 12  # kept per message
+NAME_KEYWORDS = 3  # in a scene's name
+EDGE_STEP = 0.3  # how far one shared recall moves an edge's weight towards 1
+EDGE_SCENES = 2  # other scenes that one turn links to
+
+
+class Turn(NamedTuple):
+    """The arguments of `DB.search`, unchecked."""
+
+    text: str
+    timestamp: object
+    session: str | None
+    speaker: str | None
+    project: str
+    directed_l2_id: str | None
+    directed_l3_id: str | None
+    auto_create: bool
+    limit: int
+    token_budget: int
+
+
+class Searched(NamedTuple):
+    """Where the turn went, and what was recalled before it was stored."""
+
+    recalled: Recalled
+    scene: Scene
+    new_scene: bool
+    topic: Topic
+    message: Message
+    contexts: tuple[Topic, ...]
+    associated: tuple[Topic, ...]
+
+
+def search(recaller: Recaller, turn: Turn) -> Searched:
+    """Recall, then store the turn; see `DB.search`."""
+    store = recaller.store
+    now = store.clock.now_ms()
+    text = check_text(turn.text, field="text")
+    at = now if turn.timestamp is None else to_ms(turn.timestamp, field="timestamp", latest_ms=now + FUTURE_SLACK_MS)
+    session = "" if turn.session is None else check_name(turn.session, field="session")
+    speaker = "" if turn.speaker is None else check_name(turn.speaker, field="speaker")
+    project = check_name(turn.project, field="project")
+    directed = None if turn.directed_l2_id is None else from_hex(turn.directed_l2_id, field="directed_l2_id")
+    graph = None if turn.directed_l3_id is None else from_hex(turn.directed_l3_id, field="directed_l3_id")
+    if directed is not None and turn.auto_create:
+        raise InvalidRequest("it contradicts directed_l2_id", field="auto_create", allowed="one of the two")
+    scene = None if directed is None else store.get(Scene, directed, field="directed_l2_id")
+    if graph is not None:
+        store.get(Graph, graph, field="directed_l3_id")
+    request = Request(
+        text=text,
+        limit=turn.limit,
+        token_budget=turn.token_budget,
+        graph=turn.directed_l3_id,
+        at=at,
+    )
+    recalled = recaller.recall(request)
+    words = tuple(keywords(text, KEYWORDS))
+    with store.lock:
+        if scene is None and not turn.auto_create:
+            scene = choose_scene(store, recalled.query.terms, at=at, session=session, project=project)
+        batch = store.batch()
+        new_scene = scene is None
+        if scene is None:
+            name = _scene_name(words, text, at)
+            scene = batch.new(
+                Scene(name=name, project=project, session=session, created_at=at, last_at=at), name, session, at
+            )
+            batch.put(Engram(scene=scene.id, created_at=at), engram_id(scene.id))
+            _link_in_time(store, batch, scene, session, at)
+        else:
+            scene = batch.put(msgspec.structs.replace(scene, last_at=max(scene.last_at, at)))
+        topic = Topic(
+            scene=scene.id, project=project, user_keywords=words, user_at=at, graphs=(graph,) if graph else ()
+        )
+        topic = batch.new(topic, scene.id, at, text)
+        message = Message(
+            text=text,
+            role="user",
+            speaker=speaker,
+            at=at,
+            session=session,
+            project=project,
+            scene=scene.id,
+            topic=topic.id,
+        )
+        message = batch.new(message, session, at, speaker, text)
+        topic = batch.put(msgspec.structs.replace(topic, messages=(message.id,)))
+        _link_by_recall(store, batch, scene, recalled, at)
+        commit = store.commit(batch)
+        contexts = _contexts(store, scene, topic, recalled)
+        associated = _newest_topics(store, [activated.scene for activated in recalled.associated])
+    store.settle(commit)
+    return Searched(recalled, scene, new_scene, topic, message, contexts, associated)
+
+
+def update(store: Store, *, topic_id: str, text: str, timestamp: object, role: str, speaker: str | None) -> Message:
+    """Append a reply to a topic; see `DB.update`."""
+    now = store.clock.now_ms()
+    id_ = from_hex(topic_id, field="topic_id")
+    said = check_text(text, field="text")
+    at = now if timestamp is None else to_ms(timestamp, field="timestamp", latest_ms=now + FUTURE_SLACK_MS)
+    check_choice(role, field="role", choices=ROLES)
+    who = "" if speaker is None else check_name(speaker, field="speaker")
+    words = tuple(keywords(said, KEYWORDS))
+
+    def fill(batch: Batch) -> Message:
+        topic = store.get(Topic, id_, field="topic_id")
+        if len(topic.messages) >= LIMITS.replies:
+            raise InvalidRequest(
+                "the topic is full", field="topic_id", allowed=f"a topic of fewer than {LIMITS.replies} messages"
+            )
+        first = store.find(Message, topic.messages[0]) if topic.messages else None
+        message = batch.new(
+            Message(
+                text=said,
+                role=role,
+                speaker=who,
+                at=at,
+                session=first.session if first else "",
+                project=topic.project,
+                scene=topic.scene,
+                topic=topic.id,
+            ),
+            topic.id,
+            at,
+            who,
+            said,
+        )
+        merged = tuple(dict.fromkeys((*topic.agent_keywords, *words)))[: 2 * KEYWORDS]
+        batch.put(
+            msgspec.structs.replace(
+                topic,
+                messages=(*topic.messages, message.id),
+                agent_keywords=merged,
+                agent_at=max(topic.agent_at, at),
+            )
+        )
+        scene = store.find(Scene, topic.scene)
+        if scene is not None and at > scene.last_at:
+            batch.put(msgspec.structs.replace(scene, last_at=at))
+        return message
+
+    return store.write(fill)
+
+
+def choose_scene(store: Store, terms: tuple[str, ...], *, at: int, session: str, project: str) -> Scene | None:
+    """The scene a turn joins, or None for a new one. The rule is in the module's docstring."""
+    views = store.views
+    affinity: dict[int, float] = {}
+    units = views.units
+    held = coverage_by_unit(terms, views)
+    in_scene = units.live & (units.column("layer") == Layer.MESSAGES) & (units.column("scene") != 0)
+    in_scene &= units.column("project") == label("project", project)
+    held[~in_scene] = 0.0
+    best = np.flatnonzero(held > 0)
+    best = best[np.lexsort((best, -held[best]))][:CANDIDATES]
+    for ordinal in best:
+        message = store.find(Message, int(units.ids[ordinal]))
+        if message is not None and message.scene:
+            affinity[message.scene] = max(affinity.get(message.scene, 0.0), float(held[ordinal]))
+    last = _last_turn(store, session, at)
+    if last is not None and last.scene and last.project == project:
+        gap = max(0, at - last.at)
+        weight = CONTINUITY if session else CONTINUITY / 2
+        affinity[last.scene] = affinity.get(last.scene, 0.0) + weight * math.exp(-gap / CONTINUITY_MS)
+    ranked = []
+    for scene, value in affinity.items():
+        topics = views.groups.count(l2_context.topics_of(scene))
+        crowding = CROWDING * math.log2(topics / CROWDED_TOPICS) if topics > CROWDED_TOPICS else 0.0
+        ranked.append((value - crowding, scene))
+    if not ranked:
+        return None
+    value, scene_id = max(ranked, key=lambda pair: (pair[0], -pair[1]))
+    return store.find(Scene, scene_id) if value >= JOIN_AT else None
+
+
+def _last_turn(store: Store, session: str, at: int) -> Message | None:
+    """The newest message up to `at`, of the session if it has a name, of all otherwise."""
+    group = l4_archive.session_group(session) if session else all_of(Kind.MESSAGE)
+    page = store.listed(Message, group, after=(at + 1, 0), limit=1, descending=True)
+    return page[0][1] if page else None
+
+
+def _scene_name(words: tuple[str, ...], text: str, at: int) -> str:
+    subject = ", ".join(words[:NAME_KEYWORDS]) or " ".join(text.split())[:40]
+    return f"{subject[:120]} ({l4_archive.dated(at)})"
+
+
+def _link_in_time(store: Store, batch: Batch, scene: Scene, session: str, at: int) -> None:
+    last = _last_turn(store, session, at)
+    if last is not None and last.scene and last.scene != scene.id:
+        _reinforce(store, batch, "temporal", scene.id, last.scene, EDGE_STEP, at)
+
+
+def _link_by_recall(store: Store, batch: Batch, scene: Scene, recalled: Recalled, at: int) -> None:
+    """Scenes whose words this turn brought up belong to it, more so the more of its words they hold."""
+    linked: list[int] = []
+    for hit in recalled.hits:
+        other = hit.record.scene if isinstance(hit.record, Message) else 0
+        if other and other != scene.id and other not in linked:
+            linked.append(other)
+    for other in linked[:EDGE_SCENES]:
+        _reinforce(store, batch, "co_occurrence", scene.id, other, EDGE_STEP * recalled.confidence, at)
+
+
+def _reinforce(store: Store, batch: Batch, relation: str, one: int, other: int, by: float, at: int) -> None:
+    if by < 0.01:
+        return
+    scenes = (min(one, other), max(one, other))
+    id_ = edge_id(relation, scenes)
+    known = batch.find(Hyperedge, id_)
+    weight = reinforced(known.weight if known else 0.0, by)
+    batch.put(Hyperedge(relation=relation, scenes=scenes, weight=round(weight, 4), updated_at=at), id_)
+
+
+def _contexts(store: Store, scene: Scene, newest: Topic, recalled: Recalled) -> tuple[Topic, ...]:
+    """Topics of the scene: those of the hits first, in their order, then the newest; the new one is not among them."""
+    chosen: dict[int, Topic] = {}
+    for hit in recalled.hits:
+        if isinstance(hit.record, Message) and hit.record.scene == scene.id and hit.record.topic:
+            topic = store.find(Topic, hit.record.topic)
+            if topic is not None:
+                chosen.setdefault(topic.id, topic)
+    page = store.listed(Topic, l2_context.topics_of(scene.id), limit=LIMITS.contexts + 1, descending=True)
+    for _, topic in page:
+        chosen.setdefault(topic.id, topic)
+    chosen.pop(newest.id, None)
+    return tuple(chosen.values())[: LIMITS.contexts]
+
+
+def _newest_topics(store: Store, scenes: list[Scene]) -> tuple[Topic, ...]:
+    found = []
+    for scene in scenes:
+        page = store.listed(Topic, l2_context.topics_of(scene.id), limit=3, descending=True)
+        found += [topic for _, topic in page]
+    return tuple(found)

@@ -1,0 +1,210 @@
+"""BM25 equals its formula written out, however the index was sealed, merged and attached again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memhop.common.errors import InvalidRequest, StorageError
+from memhop.index import bm25
+from memhop.index.bm25 import Bm25Index
+from memhop.index.parts import Part
+
+VOCABULARY = ["a", "b", "c", "dé", "猫", "\ud800", "e" * 70]
+
+
+def by_the_formula(
+    units: Sequence[Sequence[str]], live: Sequence[bool], weights: Mapping[str, float], k1: float = 0.9, b: float = 0.4
+) -> list[float]:
+    counted = [unit for unit, alive in zip(units, live, strict=True) if alive and unit]
+    mean = sum(map(len, counted)) / len(counted) if counted else 1.0
+    scores = [0.0] * len(units)
+    for term, weight in weights.items():
+        frequency = sum(term in unit for unit in counted)
+        idf = math.log(1 + (len(counted) - frequency + 0.5) / (frequency + 0.5))
+        for ordinal, (unit, alive) in enumerate(zip(units, live, strict=True)):
+            tf = unit.count(term)
+            if alive and tf:
+                scores[ordinal] += weight * idf * tf / (tf + k1 * (1 - b + b * len(unit) / mean))
+    return scores
+
+
+class Store:
+    """An index beside the plain lists it should agree with."""
+
+    def __init__(self) -> None:
+        self.index = Bm25Index()
+        self.units: list[list[str]] = []
+        self.live: list[bool] = []
+        self.parts: list[tuple[int, Part]] = []
+
+    def add(self, terms: list[str]) -> None:
+        if terms:
+            self.index.add(len(self.units), terms)
+        self.units.append(terms)
+        self.live.append(True)
+
+    @property
+    def mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        return np.array(self.live, np.bool_)
+
+    def seal(self, first_part: int) -> None:
+        first_part = min(first_part, len(self.parts))
+        if first_part < len(self.parts):
+            start = self.parts[first_part][0]
+        else:
+            start = sum(len(part["lengths"]) for _, part in self.parts)
+        self.parts[first_part:] = [(start, self.index.seal(first_part, self.mask))]
+        self.units[start:] = [unit for unit, alive in zip(self.units[start:], self.live[start:], strict=True) if alive]
+        self.live[start:] = [True] * (len(self.units) - start)
+        self.index.attach(self.parts)
+
+
+units = st.lists(st.sampled_from(VOCABULARY), max_size=6)
+steps = st.one_of(
+    st.tuples(st.just("add"), units),
+    st.tuples(st.just("add"), units),
+    st.tuples(st.just("delete"), st.integers(0, 30)),
+    st.tuples(st.just("seal"), st.integers(0, 3)),
+)
+queries = st.dictionaries(st.sampled_from([*VOCABULARY, "absent"]), st.floats(0.1, 3), max_size=4)
+
+
+@given(st.lists(st.tuples(steps, queries, st.integers(1, 5)), max_size=25))
+@settings(max_examples=150, derandomize=True, deadline=None)
+def test_it_agrees_with_the_formula(script: list[tuple[Any, dict[str, float], int]]) -> None:
+    store = Store()
+    for step, query, k in script:
+        match step:
+            case ("add", terms):
+                store.add(terms)
+            case ("delete", ordinal) if ordinal < len(store.live):
+                store.live[ordinal] = False
+            case ("seal", first):
+                store.seal(first)
+        expected = by_the_formula(store.units, store.live, query)
+        scores = store.index.scores(query, store.mask)
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
+        ordinals, best = store.index.top(query, store.mask, k)
+        ranked = sorted((-score, ordinal) for ordinal, score in enumerate(scores.tolist()) if score > 0)[:k]
+        assert list(zip((-best).tolist(), ordinals.tolist(), strict=True)) == ranked
+        for term in query:
+            expected_frequency = sum(term in unit for unit, alive in zip(store.units, store.live, strict=True) if alive)
+            assert store.index.document_frequency(term, store.mask) == expected_frequency
+        words = list(store.index.terms())
+        assert len(words) == len(set(words))
+        assert {term for unit, alive in zip(store.units, store.live, strict=True) if alive for term in unit} <= set(
+            words
+        )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pruning_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MaxScore leaves postings out; the ordinals, their order and every bit of the scores must be those of the dense
+    path, ties included (short units of few words have many)."""
+    random = np.random.default_rng(seed)
+    store = Store()
+    ranks = np.minimum(random.zipf(1.4, size=(3000, 5)), 60)
+    for number, row in enumerate(ranks.tolist()):
+        store.add([f"w{rank}" for rank in row])
+        if number in (1000, 2500):
+            store.seal(len(store.parts))
+    live = random.random(3000) > 0.1
+    where = random.random(3000) > 0.3
+    for _ in range(20):
+        size = int(random.integers(1, 7))
+        query = {f"w{rank}": float(random.integers(1, 3)) for rank in random.zipf(1.3, size=size).clip(1, 60).tolist()}
+        k = int(random.integers(1, 40))
+        for allowed in (None, where):
+            dense = store.index.top(query, live, k, where=allowed)
+            with monkeypatch.context() as patch:
+                patch.setattr(bm25, "DENSE_LIMIT", -1)
+                pruned = store.index.top(query, live, k, where=allowed)
+            assert pruned[0].tolist() == dense[0].tolist()
+            assert pruned[1].tolist() == dense[1].tolist()
+
+
+def test_dead_units_do_not_count_in_the_statistics() -> None:
+    store = Store()
+    for terms in (["a", "b"], ["a"], ["b", "b", "c"]):
+        store.add(terms)
+    store.live[2] = False
+    alone = Store()
+    for terms in (["a", "b"], ["a"]):
+        alone.add(terms)
+    query = {"a": 1.0, "b": 1.0, "c": 1.0}
+    np.testing.assert_array_equal(store.index.scores(query, store.mask)[:2], alone.index.scores(query, alone.mask))
+
+
+def test_counts_past_the_limit_of_a_part_saturate() -> None:
+    index = Bm25Index()
+    index.add(0, ["a"] * 70_000 + ["b"])
+    live = np.ones(1, np.bool_)
+    before = index.scores({"a": 1.0}, live)
+    index.attach([(0, index.seal(0, live))])
+    assert index.scores({"a": 1.0}, live) == before
+    assert index.lengths.tolist() == [70_001]
+
+
+def test_an_empty_index_answers() -> None:
+    index = Bm25Index()
+    none = np.zeros(0, np.bool_)
+    assert index.scores({"a": 1.0}, none).tolist() == []
+    assert index.top({"a": 1.0}, none, 5)[0].tolist() == []
+    sections = index.seal(0, none)
+    index.attach([(0, sections)])
+    assert list(index.terms()) == []
+    assert index.scores({}, none).tolist() == []
+
+
+def test_bad_arguments_are_named() -> None:
+    index = Bm25Index()
+    index.add(3, ["a"])
+    live = np.ones(4, np.bool_)
+    with pytest.raises(InvalidRequest, match="ordinal"):
+        index.add(3, ["b"])
+    for weight in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(InvalidRequest, match="weights"):
+            index.scores({"a": weight}, live)
+    with pytest.raises(InvalidRequest, match="live"):
+        index.scores({"a": 1.0}, live[:2])
+    with pytest.raises(InvalidRequest, match="k1"):
+        Bm25Index(k1=-1)
+    with pytest.raises(InvalidRequest, match="b"):
+        Bm25Index(b=1.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("docs", np.array([9, 9], np.uint32)),
+        ("docs", np.array([0], np.uint32)),
+        ("postings", np.array([0, 1], np.uint64)),
+        ("postings", np.array([0, 1, 3], np.uint64)),
+        ("hashes", np.array([1, 2], np.int64)),
+        ("texts", np.array([0, 1, 9], np.uint64)),
+    ],
+)
+def test_sections_that_do_not_fit_are_refused(name: str, array: Any) -> None:
+    index = Bm25Index()
+    index.add(0, ["a", "b"])
+    live = np.ones(1, np.bool_)
+    index.attach([(0, {**index.seal(0, live), name: array})])
+    with pytest.raises(StorageError):
+        index.scores({"a": 1.0, "b": 1.0}, live)
+
+
+def test_parts_with_a_gap_are_refused() -> None:
+    index = Bm25Index()
+    index.add(0, ["a"])
+    part = index.seal(0, np.ones(1, np.bool_))
+    for first in (1, 2):
+        index.attach([(first, part)] if first == 1 else [(0, part), (first, part)])
+        with pytest.raises(StorageError):
+            _ = index.lengths
