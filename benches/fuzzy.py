@@ -8,8 +8,8 @@ Four ways to the same answers, over vocabularies of 1,000, 10,000 and 100,000 wo
     scan         rapidfuzz over the whole vocabulary
 
 Words are drawn from syllables with a skewed choice, 2 to 16 characters, one in twenty in Chinese or Cyrillic;
-queries are words of the vocabulary with one or two random edits. The methods take turns query by query, so that a busy machine
-slows all of them alike; figures are medians of process CPU time, and all answers are compared.
+queries are words of the vocabulary with one or two random edits. The methods take turns query by query, so that a busy
+machine slows all of them alike; figures are medians of process CPU time, and all answers are compared.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from memhop.api.results import BackfillReport, Pending
-from memhop.common.errors import ConfigError, InvalidRequest, MemhopError, ProviderError
+from memhop.common.errors import ConfigError, EmbedderError, InvalidRequest, ProviderError
 from memhop.models.embed import split_text
 from memhop.repo import codec, vectors
 from memhop.repo.record import Kind
 from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
-from memhop.search.semantics import space_of, token_embedder
+from memhop.search.semantics import answer, space_of, token_embedder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +31,7 @@ FIRST_RETRY_MS = 60_000
 LAST_RETRY_MS = 24 * 3_600_000
 BATCH_UNITS = 1_000  # units of one commit; a slab of them is 1 MB at 256 dimensions
 MAX_FAILURES = 10_000  # listed when the queue is made up
+_HARMLESS = "memory"  # a text no model refuses, to tell a refused text from a model that refuses everything
 
 
 class _Item(NamedTuple):
@@ -61,7 +62,8 @@ def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None)
     """See `DB.backfill`."""
     if embedder is None:
         raise ConfigError("there is no embedder to fill with", field="embedder", allowed="an embedder given to DB.open")
-    if max_seconds is not None and not (isinstance(max_seconds, int | float) and 0 < max_seconds <= 10**7):
+    number = isinstance(max_seconds, int | float) and not isinstance(max_seconds, bool)
+    if max_seconds is not None and not (number and 0 < max_seconds <= 10**7):
         raise InvalidRequest(f"{max_seconds!r:.40} is not a time", field="max_seconds", allowed="seconds > 0, or None")
     start = time.monotonic()
     embedded = failed = 0
@@ -78,7 +80,7 @@ def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None)
         tried.update(item.owner for item in items)
         try:
             done, refused = _embed_batch(store, embedder, items)
-        except MemhopError as error:  # the model is away; every unit keeps waiting
+        except ProviderError as error:  # the model is away; every unit keeps waiting
             reason = error.message
             break
         embedded += done
@@ -108,7 +110,10 @@ def _waiting(store: Store, space: Space | None) -> NDArray[np.int64]:
 def _failures(store: Store, space: Space | None) -> list[EmbedFailure]:
     if space is None:
         return []
-    return [failure for _, failure in store.listed(EmbedFailure, failures_in(space.id), limit=MAX_FAILURES)]
+    found = [failure for _, failure in store.listed(EmbedFailure, failures_in(space.id), limit=MAX_FAILURES)]
+    with store.lock:  # a text which was edited or erased since waits for nothing
+        places = store.views.ordinals(np.array([failure.owner for failure in found], dtype=np.uint64))
+    return [failure for failure, place in zip(found, places.tolist(), strict=True) if place >= 0]
 
 
 def _next_items(store: Store, space: Space | None, tried: set[int]) -> list[_Item]:
@@ -139,6 +144,11 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
             pieces.append(piece)
             owners.append(item.owner)
     matrix = _embed(embedder, pieces)
+    if not matrix.shape[1]:
+        raise EmbedderError(f"{embedder.name} gave no vector, so that its dimension is not known", retryable=False)
+    space = space_of(store, embedder)
+    if space is not None and space.dim != matrix.shape[1]:
+        raise EmbedderError(f"{embedder.name} answered with {matrix.shape[1]} dimensions, not {space.dim} as before")
     good = np.linalg.norm(matrix, axis=1) > 0.5
     served = {owner for owner, fine in zip(owners, good, strict=True) if fine}
     with_tokens = token_embedder(embedder)
@@ -191,37 +201,30 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
 
 
 def _embed(embedder: Embedder, pieces: list[str]) -> NDArray[np.float32]:
-    """All pieces, in parts the model takes; if a part fails for good, its texts are tried one by one."""
+    """All pieces, in parts the model takes; texts of a part that is refused for good are tried one by one."""
     parts: list[NDArray[np.float32]] = []
-    dim = 0
     for start in range(0, len(pieces), embedder.max_batch):
         part = pieces[start : start + embedder.max_batch]
         try:
-            rows = embedder.embed(part)
+            rows = answer(embedder, part)
         except ProviderError as error:
-            if getattr(error, "retryable", True) or len(part) == 1 or (not parts and start == 0 and len(pieces) == 1):
+            if error.retryable:
                 raise
             rows = _one_by_one(embedder, part)
+        if parts and rows.shape[1] != parts[0].shape[1]:
+            raise EmbedderError(f"{embedder.name} answered with {rows.shape[1]} dimensions after {parts[0].shape[1]}")
         parts.append(rows)
-        dim = dim or rows.shape[1]
-        if rows.shape[1] != dim:
-            raise ProviderError(f"{embedder.name} answered with {rows.shape[1]} dimensions after {dim}")
     return np.concatenate(parts)
 
 
 def _one_by_one(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
-    rows: list[NDArray[np.float32] | None] = []
-    last: ProviderError | None = None
-    for text in texts:
+    """Rows of single texts, zeros for those that are refused. Raises ProviderError if the model takes nothing."""
+    width = answer(embedder, [_HARMLESS]).shape[1]
+    rows = np.zeros((len(texts), width), dtype=np.float32)
+    for row, text in zip(rows, texts, strict=True):
         try:
-            rows.append(embedder.embed([text])[0])
+            row[:] = answer(embedder, [text])[0]
         except ProviderError as error:
-            if getattr(error, "retryable", True):
+            if error.retryable:
                 raise
-            last = error
-            rows.append(None)
-    found = next((row for row in rows if row is not None), None)
-    if found is None:
-        assert last is not None
-        raise last
-    return np.stack([np.zeros_like(found) if row is None else row for row in rows])
+    return rows

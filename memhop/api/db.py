@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memhop.common.clock import Clock, SystemClock
+from memhop.common.config import check_choice, check_name
 from memhop.common.errors import Closed, InvalidRequest
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class DB:
                 it will be within 200 ms. "none": the operating system decides. A crash never breaks the file at any
                 level, it can only lose the last calls.
             wait: Seconds to wait for another holder of the file, 0..3600. 0: fail at once.
-            create: Whether a missing file is created (else NotFound... a StorageError naming the path).
+            create: Whether a missing file is created (else a StorageError names the path).
             purpose: What others are told this holder is doing, should they find the file locked.
             clock: Where "now" comes from; for tests and replays.
 
@@ -83,9 +84,16 @@ class DB:
         """
         from memhop.core.meh_file import MehFile
 
+        if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+            shown = "a text with a NUL character" if isinstance(path, str) else f"a {type(path).__name__}"
+            raise InvalidRequest(f"{shown} is not a path", field="path", allowed="a str or Path")
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= 3600:
+            raise InvalidRequest(f"{wait!r:.40} is not allowed", field="wait", allowed="seconds, 0 to 3600")
+        check_name(purpose, field="purpose")
+        check_choice(durability, field="durability", choices=("full", "relaxed", "none"))
+        _check_has("embedder", embedder, ("name", "digest", "max_batch", "embed"))
+        _check_has("clock", clock, ("now_ms",))
         chosen_clock = clock or SystemClock()
-        if not isinstance(path, str | os.PathLike):
-            raise InvalidRequest(f"a {type(path).__name__} is not a path", field="path", allowed="a str or Path")
         file = MehFile.open(
             path,
             mode=mode,
@@ -166,7 +174,7 @@ class DB:
             InvalidRequest: as `remember`; `field` says which item, such as "items[3].text".
         """
         from memhop.api import convert
-        from memhop.api.namespaces import bounded
+        from memhop.api.namespaces import bounded, check_total
         from memhop.api.notes import draft, put_note
 
         store = self._store
@@ -180,6 +188,7 @@ class DB:
                     f"a {type(values).__name__} is not a note", field=where.rstrip("."), allowed="a str or a dict"
                 )
             drafts.append(draft(values, now_ms=now, where=where))
+        check_total(wanted.text for wanted in drafts)
         with store.lock:
             batch = store.batch()
             pending: dict[int, Any] = {}
@@ -534,6 +543,15 @@ class DB:
 
                 self._recaller_or_none = Recaller(store, self._embedder)
             return self._recaller_or_none
+
+
+def _check_has(field: str, value: object, needed: tuple[str, ...]) -> None:
+    """A collaborator has what its protocol names, so that a mistake shows at open and not in the middle of a call."""
+    missing = [] if value is None else [name for name in needed if not hasattr(value, name)]
+    if missing:
+        raise InvalidRequest(
+            f"a {type(value).__name__} has no {missing[0]}", field=field, allowed=f"what has {', '.join(needed)}"
+        )
 
 
 def _listed(value: Any, field: str) -> Any:

@@ -6,6 +6,7 @@ page). Ids are 16 hex digits, times int ms or aware datetime.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from memhop.repo.store import Batch, Store
 
 ROLES = tuple(role.name.lower() for role in Role if role is not Role.NONE)
+_CURSOR = re.compile(r"([0-9]{1,19})\.([0-9a-f]{16})")
 _MESSAGE_FIELDS = frozenset(("text", "role", "speaker", "at", "session", "external_id", "project"))
 
 
@@ -50,10 +52,10 @@ def _cursor(place: tuple[int, int]) -> str:
 def _place(cursor: str | None) -> tuple[int, int] | None:
     if cursor is None:
         return None
-    order, _, id_ = cursor.partition(".") if isinstance(cursor, str) else ("", "", "")
-    if not order.lstrip("-").isdecimal() or len(order) > 20:
+    match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+    if match is None or int(match[1]) >= 2**63:
         raise InvalidRequest("not a cursor", field="cursor", allowed="`next` of the page before")
-    return int(order), from_hex(id_, field="cursor")
+    return int(match[1]), int(match[2], 16)
 
 
 class Archive(Namespace):
@@ -74,10 +76,8 @@ class Archive(Namespace):
             InvalidRequest: a value does not do (`items[3].text` names the place); nothing was written.
         """
         now = self._store.clock.now_ms()
-        if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
-            raise InvalidRequest("not a list of messages", field="messages", allowed="an iterable of dicts")
         drafts = [_message(item, now, f"items[{index}].") for index, item in enumerate(bounded(messages))]
-
+        check_total(draft.text for draft in drafts)
         with self._store.lock:
             batch = self._store.batch()
             pending: dict[int, l4_archive.Message] = {}
@@ -114,7 +114,9 @@ class Archive(Namespace):
 
     def find(self, *, session: str, external_id: str) -> results.Message | None:
         """The message a host calls `external_id` in a session, or None."""
-        group = l4_archive.external_message(session, external_id)
+        group = l4_archive.external_message(
+            check_name(session, field="session", blank=True), check_name(external_id, field="external_id")
+        )
         found = self._store.listed(l4_archive.Message, group, limit=1)
         return convert.message(found[0][1]) if found else None
 
@@ -122,11 +124,20 @@ class Archive(Namespace):
         self, *, session: str | None = None, limit: int = 50, cursor: str | None = None, newest_first: bool = False
     ) -> results.Page:
         """Messages by time, of one session or of all."""
-        group = all_of(Kind.MESSAGE) if session is None else l4_archive.session_group(session)
+        group = all_of(Kind.MESSAGE)
+        if session is not None:
+            group = l4_archive.session_group(check_name(session, field="session"))
         return self._page(l4_archive.Message, group, convert.message, limit, cursor, newest_first)
 
 
 def bounded(items: Iterable[Any]) -> Iterable[Any]:
+    """The items of one call, up to the limit. A str or a dict is refused: it would be taken apart.
+
+    Raises:
+        InvalidRequest: not a list, or too many items.
+    """
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+        raise InvalidRequest(f"a {type(items).__name__} is not a list", field="items", allowed="an iterable of items")
     for index, item in enumerate(items):
         if index >= LIMITS.batch_items:
             raise InvalidRequest(
@@ -135,6 +146,16 @@ def bounded(items: Iterable[Any]) -> Iterable[Any]:
                 allowed=f"at most {LIMITS.batch_items:,}; use several calls",
             )
         yield item
+
+
+def check_total(texts: Iterable[str]) -> None:
+    """All texts of one call fit into one commit, or InvalidRequest is raised."""
+    if sum(len(text.encode()) for text in texts) > LIMITS.batch_bytes:
+        raise InvalidRequest(
+            "too much text in one call",
+            field="items",
+            allowed=f"at most {LIMITS.batch_bytes:,} bytes; use several calls",
+        )
 
 
 def _message(values: object, now_ms: int, where: str) -> l4_archive.Message:
@@ -280,9 +301,9 @@ class Knowledge(Namespace):
         """Write a node, creating its graph if needed; a node of that title in the graph is replaced."""
         name = check_name(graph, field="graph")
         node_title = check_name(title, field="title")
-        body = check_text(content, field="content") if content else ""
+        body = "" if content == "" else check_text(content, field="content")
         type_name = check_name(node_type, field="node_type", blank=True)
-        words = check_names(list(keywords), field="keywords", most=LIMITS.tags)
+        words = check_names(keywords, field="keywords", most=LIMITS.tags)
         now = self._store.clock.now_ms()
 
         def fill(batch: Batch) -> l3_knowledge.KnowledgeNode:
@@ -350,7 +371,7 @@ class Trajectory(Namespace):
         """Append one step to a session; its sequence number is assigned."""
         session_name = check_name(session, field="session")
         type_name = check_name(type, field="type")
-        body = check_text(payload, field="payload", max_bytes=64 * 1024) if payload else ""
+        body = "" if payload == "" else check_text(payload, field="payload", max_bytes=64 * 1024)
         now = self._store.clock.now_ms()
         moment = now if at is None else to_ms(at, field="at", latest_ms=now + FUTURE_SLACK_MS)
 

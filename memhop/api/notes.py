@@ -59,7 +59,7 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
     Raises:
         InvalidRequest: a value does not do, or a name is unknown.
     """
-    unknown = sorted(set(values) - NOTE_FIELDS)
+    unknown = sorted(set(map(str, values)) - NOTE_FIELDS)
     if unknown:
         raise InvalidRequest("no such argument", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(NOTE_FIELDS)))
 
@@ -68,7 +68,8 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
         return default if value is None else check_name(value, field=where + field)
 
     at = values.get("at")
-    links = values.get("links") or ()
+    links = () if values.get("links") is None else values["links"]
+    tags = () if values.get("tags") is None else values["tags"]
     if not isinstance(links, list | tuple) or len(links) > LIMITS.links:
         raise InvalidRequest("not a list of ids", field=f"{where}links", allowed=f"at most {LIMITS.links} ids")
     return Draft(
@@ -76,7 +77,7 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
         project=name("project", "default"),
         kind=name("kind", "note"),
         status=name("status", ""),
-        tags=check_names(values.get("tags") or (), field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars),
+        tags=check_names(tags, field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars),
         metadata=check_metadata({} if values.get("metadata") is None else values["metadata"], field=f"{where}metadata"),
         links=tuple(from_hex(link, field=f"{where}links") for link in links),
         source=name("source", ""),
@@ -200,6 +201,7 @@ def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
         links=wanted.links or note.links,
         source=wanted.source or note.source,
         at=wanted.at if wanted.given_at else note.at,
+        tier=int(Tier.ACTIVE),  # said again: it is no longer trash
     )
     if changed == note:
         return note
@@ -246,7 +248,8 @@ def _erase_message(store: Store, batch: Batch, message: Message) -> None:
         return
     left = tuple(id_ for id_ in topic.messages if id_ != message.id)
     if left:
-        by_user = message.role == "user"
+        # The user keywords are those of the message that opened the topic; all others are the agent's.
+        by_user = message.id == topic.messages[0] and bool(topic.user_keywords)
         batch.put(
             msgspec.structs.replace(
                 topic,

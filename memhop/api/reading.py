@@ -150,7 +150,7 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
             if rank <= query.limit:
                 return results.Explanation(id=id, returned=True, rank=rank, reason="it is among the hits")
             best = full.hits[query.limit - 1]
-            reason = f"it ranks {rank}, below the limit of {query.limit}: score {hit.score:.3f}, last hit {best.score:.3f}"
+            reason = f"it ranks {rank}, below the limit of {query.limit}: score {hit.score:.3f} < {best.score:.3f}"
             return results.Explanation(id=id, returned=False, rank=rank, reason=reason)
     idle = [f"{use.name} ({use.reason})" for use in full.channels if not use.ran and use.name in ("pooled", "late")]
     more = f"; channels that could have found it did not run: {', '.join(idle)}" if idle else ""

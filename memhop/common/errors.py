@@ -148,9 +148,20 @@ class WriteRefused(StorageError):
 
 
 class ProviderError(MemhopError):
-    """An outside service failed; retrying later may help. No words were lost."""
+    """An outside service failed. No words were lost.
+
+    `retryable` says whether the same request may succeed later; `retry_after_s` is the pause the service asked for in
+    seconds, None if it named none.
+    """
 
     code = 9000
+
+    def __init__(
+        self, message: str, *, retryable: bool = True, retry_after_s: float | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
 
 
 class EmbedderError(ProviderError):

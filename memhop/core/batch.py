@@ -101,6 +101,8 @@ def check_writes(writes: Sequence[Write]) -> None:
             raise InvalidRequest(f"{flags}", field="flags", allowed="0, DELETED, DELETED | PURGED")
         if flags and payload:
             raise InvalidRequest("a tombstone with a payload", field="payload", allowed="none with DELETED")
+        if not isinstance(payload, bytes):
+            raise InvalidRequest(f"a {type(payload).__name__}", field="payload", allowed="bytes")
         if len(payload) > MAX_PAYLOAD:
             raise InvalidRequest(f"{len(payload)} bytes", field="payload", allowed=f"at most {MAX_PAYLOAD}")
         total += frame_size(len(payload))

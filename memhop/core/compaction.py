@@ -19,7 +19,7 @@ from memhop.common.errors import Corrupt, MemhopError, StorageError
 from memhop.core.batch import Encoder, Write
 from memhop.core.create import first_header, write_empty
 from memhop.core.disk import Disk, DiskFile, quietly, write_all
-from memhop.core.format import DELETED, PURGED
+from memhop.core.format import DELETED, PURGED, Point
 from memhop.core.frame import Window
 from memhop.core.header import FIRST_BATCH, Identity
 from memhop.core.log_state import LogState, load
@@ -78,15 +78,7 @@ class Rewriter:
     def checkpoint(self, sections: Mapping[str, SectionData], meta: Mapping[str, Any]) -> None:
         """Close the file: one segment over everything, its manifest, the header; synced."""
         salt, base = self.identity.salt, self.identity.base
-        index = RecordIndex((), lambda offset: 0)
-        live = 0
-        frames = {}
-        self.file.fsync()
-        for batch in Replay(Window(self.file, self.head.end), salt, base, self.head):
-            for ref in batch.frames:
-                frames[ref.id] = 0 if ref.flags & DELETED else ref.end - ref.offset
-            index.apply(batch.frames)
-        live = sum(frames.values())
+        index, live = self._read_back()
         info = write_segment(
             self.file,
             self.head.end,
@@ -98,9 +90,29 @@ class Rewriter:
         )
         offset = info.offset + info.bytes
         end = write_manifest(self.file, offset, salt=salt, manifest=Manifest(self.head, (info,), live, dict(meta)))
+        self._publish(self.head, offset, end)
+
+    def finish(self) -> None:
+        """Close the file without a checkpoint; synced."""
+        self._read_back()
+        self._publish(self.identity.base, 0, self.head.end)
+
+    def _read_back(self) -> tuple[RecordIndex, int]:
+        """Replay what was written. Returns its record index and the bytes of its live frames."""
+        index = RecordIndex((), lambda offset: 0)
+        sizes: dict[int, int] = {}
+        replay = Replay(Window(self.file, self.head.end), self.identity.salt, self.identity.base, self.head)
+        for batch in replay:
+            sizes.update((ref.id, 0 if ref.flags & DELETED else ref.end - ref.offset) for ref in batch.frames)
+            index.apply(batch.frames)
+        if replay.head != self.head or replay.damage:
+            raise Corrupt("the rewritten log does not read back", offset=replay.head.end)
+        return index, sum(sizes.values())
+
+    def _publish(self, covered: Point, manifest: int, end: int) -> None:
         self.file.fsync()
         header = first_header(self.identity)._replace(
-            sequence=2, covered=self.head, manifest=offset, durable=self.head, published=end
+            sequence=2, covered=covered, manifest=manifest, durable=self.head, published=end
         )
         write_header(self.file, 1, header)
         self.file.fsync()
@@ -174,10 +186,14 @@ def _live_writes(state: LogState) -> Iterable[Write]:
 def _copy_history(state: LogState, rewriter: Rewriter) -> int:
     """Every commit, without the versions a purge has struck out. Returns how many those were."""
     purged: dict[int, int] = {}
-    for batch in _whole_batches(state):
+    for batch in (replay := _history(state)):
+        if not batch.whole:
+            raise Corrupt(f"commit {batch.point.number}", offset=batch.point.end)
         purged.update({ref.id: ref.offset for ref in batch.frames if ref.flags & PURGED})
+    if replay.head != state.head:
+        raise Corrupt("the log ends early", offset=replay.head.end)
     dropped = 0
-    for batch in _whole_batches(state):
+    for batch in _history(state):
         kept = [ref for ref in batch.frames if ref.flags or ref.offset > purged.get(ref.id, 0)]
         dropped += len(batch.frames) - len(kept)
         frames = (state.reader.frame(ref.offset, state.end) for ref in kept)
@@ -186,7 +202,7 @@ def _copy_history(state: LogState, rewriter: Rewriter) -> int:
     return dropped
 
 
-def _whole_batches(state: LogState) -> Replay:
+def _history(state: LogState) -> Replay:
     return Replay(Window(state.file, state.end), state.identity.salt, state.identity.base, state.head)
 
 

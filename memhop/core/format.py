@@ -52,8 +52,8 @@ Frame, 24 bytes, then the payload, then zeros up to a multiple of 8:
         16     8  id       record id; 0 for the kinds below 16
 
     Both CRCs start from `salt XOR offset` (the offset folded to 32 bits): a frame that was left behind an
-    overwritten tail, or copied elsewhere, does not verify. The genesis frame starts from 0, for it tells the salt.
-    The CRC of a segment frame covers the head only; its sections have their own.
+    overwritten tail, or copied elsewhere, does not verify. The genesis frame, the first one, starts from 0, for it
+    tells the salt. The CRC of a segment frame covers the head only; its sections have their own.
 
 Genesis payload: version u16, zero u16, required u32, uuid 16, salt u32, generation u32, created_ms u64, base
 number u64, base time_ms i64, base digest 32. The base is where the chain of commits begins: (0, 0, BLAKE2b of
@@ -102,7 +102,8 @@ Invariants (each has a test of the same name in tests/core/test_invariants.py):
     I4  What was acknowledged with durability "full" is there after any crash.
     I5  Equal history, equal digest: compaction with history does not change the head digest.
     I6  A frame verifies only at its own offset of its own file.
-    I7  Proven damage is never cut, and never brings an older version of a record back.
+    I7  Proven damage is never cut, and brings no older version of a record back: the record answers Corrupt.
+        (Unless so much of the head is gone that the id cannot be told; then the report says so with id 0.)
     I8  Closing an unchanged file writes nothing.
     I9  Sections lie at multiples of 64 and frames at multiples of 8.
 

@@ -16,6 +16,7 @@ from memhop.core.format import (
     FIRST_RECORD_KIND,
     GENESIS,
     HEAD,
+    LOG_START,
     SEGMENT,
     SYNC,
     frame_size,
@@ -122,7 +123,7 @@ def examine(window: Window, salt: int, offset: int, *, mend: bool = True) -> Sig
     if len(head) < HEAD.size:
         return Sight("end" if not any(head) else "head", None, _NO_PAYLOAD)
     sync, crc, check, kind, flags, length, id_ = HEAD.unpack(head)
-    seed = 0 if kind == GENESIS else seed_of(salt, offset)
+    seed = 0 if offset == LOG_START else seed_of(salt, offset)
     head_crc = zlib.crc32(head[FIELDS_OFFSET:], seed)
     if sync != SYNC or check != _fold(head_crc) or not _plausible(kind, length):
         if kind == END and not any(head):
@@ -177,7 +178,7 @@ def sync_marks(window: Window, start: int) -> Iterator[int]:
             if (position + found) % ALIGNMENT == 0:
                 yield position + found
             found = chunk.find(SYNC, found + 1)
-        if position + len(chunk) >= window.end:
+        if position + len(chunk) >= window.end or len(chunk) <= overlap:  # the file may be shorter than the window
             return
         position += len(chunk) - overlap
 

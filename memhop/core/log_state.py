@@ -94,10 +94,10 @@ def load(file: DiskFile, *, end: int | None = None) -> LogState:
     headers, header, identity, genesis_lost = read_identity(file, window)
     slot = headers.index(header) if header else len(headers) - 1
     reader = LogReader(file, identity.salt)
-    manifest, lost = _checkpoint(window, identity, header)
-    published = min(header.published, window.end) if header else 0
+    manifest, views_end, lost = _checkpoint(window, identity, header)
+    published = header.published if header and header.published <= window.end else views_end
     if manifest is not None and header is not None:
-        reader.remap(published)
+        reader.remap(min(header.published, window.end))
     segments = tuple(Segment(info, reader.mapping) for info in manifest.segments) if manifest else ()
     records = RecordIndex(segments, reader.size_of, manifest.live_bytes if manifest else 0)
     start = manifest.covered if manifest else identity.base
@@ -128,8 +128,6 @@ def load(file: DiskFile, *, end: int | None = None) -> LogState:
     state.head = replay.head
     # Views behind the head stay when no header says how far the published bytes go.
     state.end = max(replay.head.end, published if header else replay.views_end)
-    if replay.shortened:
-        state.end = replay.head.end
     return state
 
 
@@ -179,19 +177,19 @@ def _first_base(window: Window, header: Header) -> Point:
         record = decode_commit(payload)
         if record is not None:
             return Point(max(record.number - 1, 0), 0, FIRST_BATCH, record.previous)
-    return header.covered._replace(end=FIRST_BATCH)
+    raise BadFormat("the headers are there, the log is gone", hint="restore a backup")
 
 
-def _checkpoint(window: Window, identity: Identity, header: Header | None) -> tuple[Manifest | None, str]:
-    """The manifest the header names, if every byte of it checks out, and why not otherwise."""
+def _checkpoint(window: Window, identity: Identity, header: Header | None) -> tuple[Manifest | None, int, str]:
+    """The manifest the header names if every byte of it checks out, the end of its frame, and why not otherwise."""
     if header is None:
-        return None, "both headers are damaged"
+        return None, 0, "both headers are damaged"
     if not header.manifest:
-        return None, ""
+        return None, 0, ""
     sight = examine(window, identity.salt, header.manifest)
     if sight.fault not in ("", "mended") or sight.ref is None or sight.ref.kind != MANIFEST:
-        return None, f"the manifest at byte {header.manifest} is damaged"
+        return None, 0, f"the manifest at byte {header.manifest} is damaged"
     manifest = decode_manifest(sight.payload, offset=header.manifest)
     if manifest is None or manifest.covered != header.covered or sight.ref.end > header.published:
-        return None, f"the manifest at byte {header.manifest} does not fit its header"
-    return manifest, ""
+        return None, 0, f"the manifest at byte {header.manifest} does not fit its header"
+    return manifest, sight.ref.end, ""

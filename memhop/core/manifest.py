@@ -45,14 +45,16 @@ class _Unfit(Exception):
     """A field is missing or out of range. Never leaves this module."""
 
 
-def check_meta(meta: Mapping[str, Any]) -> None:
-    """Raises InvalidRequest where a caller's meta is no JSON object or too large."""
+def check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """A caller's meta as it will be read back. Raises InvalidRequest if it is no JSON object, or too large."""
     try:
         text = json.dumps(dict(meta), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest(f"not JSON: {error}", field="meta", allowed="a dict of JSON values") from error
     if len(text) > MAX_META:
         raise InvalidRequest(f"{len(text)} bytes", field="meta", allowed=f"at most {MAX_META}")
+    value: dict[str, Any] = json.loads(text)
+    return value
 
 
 def encode_manifest(manifest: Manifest) -> bytes:

@@ -18,7 +18,7 @@ from memhop.common.errors import Closed, Corrupt, InvalidRequest, MemhopError, S
 from memhop.core.batch import Write, check_writes
 from memhop.core.create import create as create_file
 from memhop.core.disk import Disk, FileDisk, Lock
-from memhop.core.format import HEAD, LOG_START
+from memhop.core.format import DELETED, HEAD, LOG_START, PURGED
 from memhop.core.frame import FrameRef, Window
 from memhop.core.log_state import LogState, load, locate_healing, read_identity, rebuild_base
 from memhop.core.manifest import check_meta
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from memhop.core.compaction import CompactReport
     from memhop.core.segment import SectionData
     from memhop.core.verify import VerifyReport
+
+__all__ = ["DELETED", "PURGED", "Commit", "Entry", "MehFile", "RecoveryReport", "Segment", "Write"]
 
 EXCLUSIVE = "exclusive"
 MODES = (EXCLUSIVE,)
@@ -88,6 +90,7 @@ class MehFile:
         refused = self.recovery.refused
         self._writer = LogWriter(disk, path, state, durability=durability, now_ms=now_ms, refused=refused)
         self._writer.wrote = self.recovery.cut_bytes > 0
+        self._writer.sync.after_failure = self._tell_rollback
 
     @classmethod
     def open(
@@ -380,7 +383,7 @@ class MehFile:
         from memhop.core.checkpoint import checkpoint
 
         check_sections(sections)
-        check_meta(meta)
+        meta = check_meta(meta)
         try:
             with self._writer.sync.leader, self._writer.lock:
                 state = self._state()
@@ -394,7 +397,7 @@ class MehFile:
                         allowed="plan_checkpoint() and checkpoint() with no append between them",
                     )
                 fresh = state.head.number > state.covered.number or bool(plan and plan.suffix)
-                if plan is not None and (fresh or dict(meta) != dict(self.meta)):
+                if plan is not None and (fresh or meta != self.meta):
                     checkpoint(self._writer, plan.suffix if fresh else None, sections, meta)
         finally:
             self._tell_rollback()
@@ -422,7 +425,7 @@ class MehFile:
         """
         from memhop.core.compaction import compact
 
-        check_meta(meta)
+        meta = check_meta(meta)
         try:
             with self._writer.sync.leader, self._writer.lock:
                 self._state()

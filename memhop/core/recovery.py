@@ -69,8 +69,8 @@ def recover(disk: Disk, path: Path, state: LogState, *, now_ms: int, removed: tu
                 torn_file = _save(disk, path, file, worth_saving, replay.residue_end, now_ms)
             file.truncate(state.end)
             file.fsync()  # before anything is written there: stale bytes must not come back behind it
-        elif file.size() < state.end:
-            file.truncate(state.end)
+        elif state.head.number > replay.durable:
+            file.fsync()  # the tail of a killed process may be in memory alone, and others will build on it
     except OSError as error:
         refused = f"the torn tail could not be saved and cut: {error}"
     blank = state.header is not None and state.header.sequence == 1

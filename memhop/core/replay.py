@@ -232,6 +232,8 @@ def _last_byte(window: Window, start: int) -> int:
     last = position = start
     while position < window.end:
         chunk = bytes(window.view(position, len(_ZEROS)))
+        if not chunk:  # the file is shorter than the window
+            break
         if chunk != _ZEROS[: len(chunk)]:
             last = position + len(chunk.rstrip(b"\0"))
         position += len(chunk)

@@ -24,6 +24,11 @@ class GroupSync:
         level: "full", "relaxed" or "none".
         reached: What counts as safe from the start.
         sync: Syncs all that is written; raises after having dealt with a failure. Called with `leader` held.
+
+    Attributes:
+        leader: Held by whoever syncs.
+        reached: The newest commit that is on the disk.
+        after_failure: Called without any lock after a sync that no caller waits for has failed.
     """
 
     def __init__(self, level: str, reached: Point, sync: Callable[[], None]) -> None:
@@ -32,6 +37,7 @@ class GroupSync:
         self.level = level
         self.leader = threading.Lock()
         self.reached = reached
+        self.after_failure: Callable[[], None] = lambda: None
         self._sync = sync
         self._timer: threading.Timer | None = None
         self._timer_guard = threading.Lock()
@@ -67,5 +73,5 @@ class GroupSync:
         try:
             with self.leader:
                 self._sync()
-        except OSError:
-            pass  # the handle has rolled back and refuses writes: the next append tells
+        except OSError:  # the handle has rolled back and refuses writes; the next append tells its caller
+            self.after_failure()

@@ -59,11 +59,11 @@ class LogWriter:
         self.sync = GroupSync(durability, state.head, self.sync_all)
 
     def adopt(self, state: LogState) -> None:
-        """Go on with a state just loaded. What was published when it was loaded is never taken back."""
+        """Go on with a state that was just loaded and is on the disk. It is never taken back."""
         self.state = state
         self.allocated = state.file.size()
         self.floor = state.end
-        self._durable = state.replay.durable
+        self._durable = state.head.number
         state.reader.remap(min(self.floor, self.allocated))
 
     def check(self) -> None:
@@ -143,6 +143,7 @@ class LogWriter:
         self.rolled_back = True
         file = self.state.file
         quietly(lambda: file.truncate(self.floor))
+        quietly(file.fsync)  # else a crash might bring back what the caller is told has failed
         try:
             self.adopt(load(file, end=self.floor))
         except OSError as second:
@@ -182,7 +183,8 @@ class LogWriter:
             return
         state = self.state
         header = state.header
-        self.sync_all()
+        if self.sync.reached != state.head:
+            self.sync_all()
         if header is None or header.durable != state.head or header.published != state.end:
             manifest = state.manifest_offset
             self.write_header(next_header(state, covered=state.covered, manifest=manifest))

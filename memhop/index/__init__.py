@@ -1,1 +1,30 @@
-"""TODO."""
+"""Finding things: structures in memory and in mapped arrays that can be dropped and rebuilt from the log.
+
+They take ids, ordinals, terms and vectors, never a record, and open no file. What they share is told in two places:
+`parts` (immutable arrays of a checkpoint, used in place, plus one delta in memory; `seal` merges, `attach` takes the
+result) and `slabs` (rows that arrive under a key and replace older rows of the same owner).
+
+    text        tokenizer      any text to index terms and query terms
+                scripts        character classes of the writing systems
+                stopwords      words that say nothing about what is sought
+    units       units          ordinal <-> id, which live, their labels           parts
+                neighbours     the unit before and after with the same label
+    words       bm25           lexical scores, dense or pruned                    parts
+                maxscore       the pruned way to the best k
+                postings       the arrays behind it, and merging them
+                fuzzy          words spelt nearly so, or beginning alike
+                signatures     exact filters that make it fast
+                bk_tree        the tree that can take their place
+    meaning     vectors        cosine, exact or by sign bits first                slabs
+                late           token-by-token similarity                          slabs
+    belonging   groups         key -> ids in order                                parts
+    tools       growable       an array that grows
+                ranking        the best k in one fixed order
+
+Ordinals are dense, in order of arrival. Deaths are bits in `units.live`; the statistics of `bm25` and the results of
+everything else are taken over what lives. Ties are always broken by ordinal, so the same content gives the same answer
+however it was sealed and merged, to the last bit of a score.
+
+Nothing here is thread-safe: the store holds its lock around every call. Importing a module of this folder imports
+numpy, so the layers above import them when the first search or write needs them.
+"""

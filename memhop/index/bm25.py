@@ -29,7 +29,6 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -38,6 +37,7 @@ from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
 from memhop.index.growable import GrowableArray
+from memhop.index.maxscore import Term, pruned_top
 from memhop.index.parts import Part, Sections, damaged, section
 from memhop.index.postings import Postings, hash_term, hash_terms, member, merge
 from memhop.index.ranking import top_k
@@ -142,7 +142,8 @@ class Bm25Index:
             where: Only these units may come back; bool, as long as `live`. None: all.
         """
         if len(live) > DENSE_LIMIT:
-            return self._pruned_top(weights, live, k, live if where is None else live & where)
+            allowed = live if where is None else live & where
+            return pruned_top(self._query(weights, live), allowed, k)
         scores = self.scores(weights, live)
         if where is not None:
             scores[~where] = 0.0
@@ -169,7 +170,7 @@ class Bm25Index:
             alive = live[docs]
             docs, tfs = docs[alive], tfs[alive]
             idf = math.log(1 + (units - len(docs) + 0.5) / (len(docs) + 0.5))
-            strength = _Term(term, 1.0, [], lengths, base, slope).impact(docs, tfs)
+            strength = Term(term, 1.0, [], lengths, base, slope).impact(docs, tfs)
             found.append(TermEvidence(term, idf, docs, tfs, strength))
         return found
 
@@ -235,13 +236,12 @@ class Bm25Index:
                     yield found[0] + np.int64(part.first), found[1]
         posting = self._delta.get(term)
         if posting is not None:
-            yield np.frombuffer(posting[0], np.uint32).astype(np.int64), np.frombuffer(posting[1], np.uint16)
+            # Copies: an array that lends its memory cannot grow, and an exception may keep a view alive for long.
+            yield np.array(posting[0], np.int64), np.array(posting[1], np.uint16)
 
-    def _query(self, weights: Mapping[str, float], live: NDArray[np.bool_]) -> list[_Term]:
+    def _query(self, weights: Mapping[str, float], live: NDArray[np.bool_]) -> list[Term]:
         """The query's terms with their postings, those that can add most first."""
         lengths = self._all_lengths().view
-        if len(live) < len(lengths):
-            raise InvalidRequest(f"{len(live)} values for {len(lengths)} units", field="live")
         for term, weight in weights.items():
             if not (math.isfinite(weight) and weight > 0):
                 raise InvalidRequest(f"{weight} for {term!r}", field="weights", allowed="numbers > 0")
@@ -252,62 +252,19 @@ class Bm25Index:
             frequency = sum(int(np.count_nonzero(live[docs])) for docs, _ in found)
             if frequency:
                 bound = weight * math.log(1 + (units - frequency + 0.5) / (frequency + 0.5))
-                terms.append(_Term(term, bound, found, lengths, base, slope))
+                terms.append(Term(term, bound, found, lengths, base, slope))
         terms.sort(key=lambda term: (-term.bound, term.text))
         return terms
 
     def _statistics(self, live: NDArray[np.bool_]) -> tuple[int, float, float]:
         """N, and the base and slope of the length norm: base + slope * dl is what occurrences are set against."""
         lengths = self._all_lengths().view
+        if len(live) < len(lengths):
+            raise InvalidRequest(f"{len(live)} values for {len(lengths)} units", field="live")
         alive = live[: len(lengths)]
         units = int(np.count_nonzero(alive & (lengths > 0)))
         total = int(np.sum(lengths, where=alive, dtype=np.int64))
         return units, self._k1 * (1 - self._b), self._k1 * self._b * units / total if total else 0.0
-
-    def _pruned_top(
-        self, weights: Mapping[str, float], live: NDArray[np.bool_], k: int, allowed: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """MaxScore (Turtle and Flood 1995), a term at a time.
-
-        While a unit that was not met yet could still come among the best, whole postings are added up. From then on
-        the remaining, commoner terms are looked up only for the candidates, and candidates that fell behind are
-        dropped. A bound is compared with a hair's slack, so that rounding never drops a tie.
-        """
-        terms = self._query(weights, live)
-        rest = np.cumsum([0.0] + [term.bound for term in reversed(terms)])[::-1] * (1 + 1e-9)
-        partial = np.zeros(len(live), np.float64)
-        candidates = np.zeros(0, np.int64)
-        position = 0
-        kth = 0.0
-        while position < len(terms) and kth <= rest[position]:
-            fresh = [candidates]
-            for docs, impacts in terms[position].impacts():
-                fresh.append(docs[(partial[docs] == 0) & allowed[docs]])
-                partial[docs] += impacts
-            candidates = np.concatenate(fresh)
-            kth = _kth(partial[candidates], k)
-            position += 1
-        candidates.sort()
-        scores = partial[candidates]
-        for term, after in zip(terms[position:], rest[position:], strict=False):
-            keep = scores * (1 + 1e-9) + after >= kth
-            candidates, scores = candidates[keep], scores[keep]
-            for docs, tfs in term.found:
-                at = np.searchsorted(docs, candidates)
-                at[at == len(docs)] = 0
-                hit = np.flatnonzero(docs[at] == candidates) if len(docs) else at[:0]
-                scores[hit] += term.impact(candidates[hit], tfs[at[hit]])
-            kth = max(kth, _kth(scores, k))
-        best = top_k(scores, k)
-        best = best[scores[best] > 0]
-        return candidates[best], scores[best]
-
-
-def _kth(scores: NDArray[np.float64], k: int) -> float:
-    """The k-th highest, or 0 when there are fewer."""
-    if k <= 0:
-        return math.inf
-    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) >= k else 0.0
 
 
 class TermEvidence(NamedTuple):
@@ -318,33 +275,6 @@ class TermEvidence(NamedTuple):
     docs: NDArray[np.int64]
     tfs: NDArray[np.uint16]
     strength: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """One term of a running query."""
-
-    text: str
-    bound: float  # the most it can add to a unit: weight * idf
-    found: list[tuple[NDArray[np.int64], NDArray[np.uint16]]]
-    lengths: NDArray[np.uint32]
-    base: float  # base + slope * length is what occurrences are set against
-    slope: float
-
-    def impact(self, docs: NDArray[np.int64], tfs: NDArray[np.uint16]) -> NDArray[np.float64]:
-        """What the term adds to these units."""
-        occurrences = tfs.astype(np.float64)
-        against = self.lengths[docs] * self.slope
-        against += self.base
-        against += occurrences
-        occurrences *= self.bound
-        occurrences /= against
-        return occurrences
-
-    def impacts(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """(ordinals, what the term adds), in pieces that share no ordinal."""
-        for docs, tfs in self.found:
-            yield docs, self.impact(docs, tfs)
 
 
 class _AttachedPart:

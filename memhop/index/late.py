@@ -125,7 +125,7 @@ class TokenIndex:
             self._slabs.drop(key)
 
     def drop(self, key: int) -> bool:
-        """Remove the slab; says whether it was there."""
+        """Remove the slab; says whether any of its rows still counted."""
         return self._slabs.drop(key)
 
     def owners(self) -> NDArray[np.uint64]:

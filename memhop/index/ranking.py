@@ -23,7 +23,7 @@ def top_k(scores: NDArray[Any], k: int) -> NDArray[np.int64]:
         limit = np.partition(scores, len(scores) - k)[len(scores) - k]
         above = np.flatnonzero(scores > limit)
         equal = np.flatnonzero(scores == limit)[: k - len(above)]
-        chosen = np.sort(np.concatenate([above, equal]))
+        chosen = np.concatenate([above, equal])
     else:
         chosen = np.arange(len(scores))
     return chosen[np.argsort(-scores[chosen], kind="stable")].astype(np.int64, copy=False)

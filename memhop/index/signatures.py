@@ -14,8 +14,8 @@ therefore always satisfies
 
     |difference in length| <= d,    h1 <= 2d,    h2 + 2 * ceil(h1 / 2) <= 6d
 
-Words that collide in a bit only look closer. The filters drop no true match, and leave under one in a hundred words of
-a vocabulary of 100,000 to be measured.
+Words that collide in a bit only look closer, so the filters drop no true match. Of a vocabulary of 100,000 they leave
+one word in sixty to be measured on average, and one in five for the worst of 200 queries.
 """
 
 from __future__ import annotations

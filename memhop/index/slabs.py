@@ -116,14 +116,14 @@ class Slabs(Generic[P]):
         return self._blocks[-1]
 
     def drop(self, key: int) -> bool:
-        """Remove the slab; says whether it was there. Cost: O(rows of small slabs)."""
+        """Remove the slab; says whether any of its rows still spoke. Cost: O(rows of small slabs)."""
         wanted = np.uint64(key)
         found = False
         for block in self._blocks:
             if block.small:
-                rows = np.flatnonzero(block.keys == wanted)
+                rows = np.flatnonzero((block.keys == wanted) & block.active)
             elif block.keys[0] == wanted:  # all rows have the same key
-                rows = np.arange(len(block))
+                rows = np.flatnonzero(block.active)
             else:
                 continue
             block.silence(rows)

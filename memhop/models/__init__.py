@@ -1,1 +1,13 @@
-"""TODO."""
+"""Asking models for something, and doing without them. Imports `common` only, and no client before its first use.
+
+    embed          what an embedder promises, how answers are checked, cutting long text, HashEmbedder (no model)
+    embed_local    static vectors out of an installed wheel, offline; token ids for late interaction
+    embed_http     Ollama and OpenAI-compatible services
+    embed_remote   what those two share: batches, retries, distrust of every reply
+    http           one bounded exchange: time, bytes, tries, and reasons without secrets
+    offline        stand-ins that need no model: keywords
+    stop_words     words without meaning of their own (data)
+
+A reply of a model is untrusted input. A service that fails raises a ProviderError, never anything else, and a
+missing optional package raises ConfigError when the embedder is set up rather than when it is needed.
+"""

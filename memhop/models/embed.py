@@ -59,7 +59,8 @@ class Embedder(Protocol):
 
         A row of zeros marks a text without a usable vector (blank, refused by the model, or answered with
         NaN, infinity, zeros or nothing): the other rows are good. `query` says that the texts are questions,
-        which some models embed differently, and that somebody is waiting.
+        which some models embed differently, and that somebody is waiting. As long as `dim` is None and no text
+        needed a vector, the shape is (len(texts), 0).
 
         Raises:
             EmbedderError: the model could not be reached, or its whole answer is unusable.

@@ -81,7 +81,7 @@ class OllamaEmbedder(RemoteEmbedder):
             )
         except httpx.TimeoutException:
             raise _timed_out(self._host, self._timeout) from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, RuntimeError) as error:  # RuntimeError: `close` came from another thread
             raise _unreachable(self._host, error) from None
         if response.status_code != 200:
             raise http.status_failure(self._host, response.status_code, response.headers, response.content)
@@ -135,8 +135,9 @@ class OpenAIEmbedder(RemoteEmbedder):
         query_model: str | None = None,
         http_client: Any = None,
     ) -> None:
-        if api_key is not None and (not isinstance(api_key, str) or not api_key.isascii() or not api_key.strip()):
-            raise InvalidRequest("this is no key", field="api_key", allowed="a str of ASCII, or None")
+        sound = isinstance(api_key, str) and api_key.strip() and api_key.isascii() and api_key.isprintable()
+        if api_key is not None and not sound:
+            raise InvalidRequest("this is no key", field="api_key", allowed="printable ASCII, or None")
         if base_url is None and api_key is None:
             raise InvalidRequest(
                 "OpenAI wants a key", field="api_key", allowed="a key, or None together with `base_url`"
@@ -186,7 +187,7 @@ class OpenAIEmbedder(RemoteEmbedder):
                 error.response.content,
                 secret=self._api_key,
             ) from None
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, RuntimeError) as error:  # RuntimeError: `close` came from another thread
             cause = error.__cause__
             raise (cause if isinstance(cause, Failure) else _unreachable(self._host, cause or error)) from None
         if response.http_response.status_code != 200:

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memhop.common.errors import ConfigError
+from memhop.common.errors import ConfigError, EmbedderError
 from memhop.models.embed import check_texts, check_vectors
 from memhop.models.http import need
 from memhop.models.stop_words import STOP_WORDS
@@ -55,7 +55,7 @@ class LocalEmbedder:
 
     Raises:
         ConfigError: a package of the extra `local` is missing, or a file is missing, damaged, or of another
-            shape than its own header says. Damage inside a file shows at first use.
+            shape than its own header says. Damage further inside shows at first use, as EmbedderError.
     """
 
     max_batch = 256
@@ -195,6 +195,7 @@ def _shape(weights: Path) -> tuple[int, int]:
 
 
 def _load(weights: Path, tokenizer_file: Path, shape: tuple[int, int]) -> _Model:
+    """Both files, checked against each other. Raises EmbedderError: by now somebody is using the embedder."""
     import numpy as np
     from safetensors import SafetensorError, safe_open
     from tokenizers import Tokenizer
@@ -203,15 +204,15 @@ def _load(weights: Path, tokenizer_file: Path, shape: tuple[int, int]) -> _Model
         with safe_open(str(weights), framework="numpy") as file:
             rows = file.get_tensor(_TENSOR)
     except (SafetensorError, OSError) as error:
-        raise ConfigError(f"{weights} is damaged: {error}", hint=_REINSTALL) from error
+        raise EmbedderError(f"{weights} is damaged: {error}", hint=_REINSTALL) from error
     if rows.shape != shape or not np.isfinite(rows).all():
-        raise ConfigError(f"{weights} holds numbers that are not finite, or was replaced", hint=_REINSTALL)
+        raise EmbedderError(f"{weights} holds numbers that are not finite, or was replaced", hint=_REINSTALL)
     try:
         tokenizer = Tokenizer.from_file(str(tokenizer_file))
     except Exception as error:  # the library raises Exception itself
-        raise ConfigError(f"{tokenizer_file} is damaged: {error}", hint=_REINSTALL) from error
+        raise EmbedderError(f"{tokenizer_file} is damaged: {error}", hint=_REINSTALL) from error
     if max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) >= shape[0]:
-        raise ConfigError(f"{tokenizer_file} has more tokens than {weights} has rows", hint=_REINSTALL)
+        raise EmbedderError(f"{tokenizer_file} has more tokens than {weights} has rows", hint=_REINSTALL)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return _Model(rows, tokenizer)

@@ -26,23 +26,6 @@ _LARGEST_DIM = 65_536
 _GIVE_UP_AFTER = 3  # single texts refused in a row, with none accepted, before the service is taken to be broken
 
 
-class RemoteEmbedderError(EmbedderError):
-    """An EmbedderError of a service.
-
-    `retryable` says whether the same request may succeed later; `retry_after_s` is the pause the service asked
-    for, 0..3600 seconds, None if it named none.
-    """
-
-    def __init__(self, reason: str, *, retryable: bool, retry_after_s: float | None = None) -> None:
-        super().__init__(reason)
-        self.retryable = retryable
-        self.retry_after_s = retry_after_s
-
-    def to_dict(self) -> dict[str, object]:
-        """As EmbedderError: which kind of embedder failed is no decision of the caller."""
-        return super().to_dict() | {"error": EmbedderError.__name__}
-
-
 class RemoteEmbedder:
     """Base of the embedders behind HTTP. A subclass knows one API: `_ask` and `close`."""
 
@@ -110,7 +93,7 @@ class RemoteEmbedder:
             self._learn(rows, asked=bool(sent))
         except Failure as failure:
             # `from None`: the clients' own exceptions hold requests, and requests hold keys.
-            raise RemoteEmbedderError(
+            raise EmbedderError(
                 failure.reason, retryable=failure.retryable, retry_after_s=failure.retry_after_s
             ) from None
         matrix = np.zeros((len(listed), self.dim or 0))

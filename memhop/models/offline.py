@@ -10,7 +10,7 @@ Keywords come in three steps, shown on "Ana moved the billing-api to Postgres 16
    Individual Documents", 2010). A phrase is worth the mean of its words times the root of their number, more if
    it comes often, early, or is of a telling kind (YAKE's signals: Campos et al., 2020).
 3. Best first; a phrase that repeats part of a better one is dropped unless it comes more often by itself.
-       billing-api, Postgres 16, 3 May 2024, Ana ...
+       Postgres 16, Ana, moved, hates, 3 May 2024, billing-api
 """
 
 from __future__ import annotations
@@ -219,7 +219,11 @@ def _phrases(runs: list[list[_Term]]) -> dict[tuple[str, ...], _Phrase]:
                 phrase = phrases.setdefault(tuple(term.key for term in part), _Phrase(part))
                 phrase.count += 1
                 phrase.spellings[_join(part)] += 1
-                whole = len(part) == len(run) and longest == _PHRASE_TERMS
+                # "Ana moved": whether the capital is a name or only the start of the sentence cannot be known,
+                # unless a name follows ("Rachel Green").
+                unsure = run[0].kind == "word" and run[0].opens and run[0].text[0].isupper()
+                unsure &= len(run) == 1 or run[1].kind != "name"
+                whole = len(part) == len(run) and longest == _PHRASE_TERMS and not unsure
                 phrase.stands |= whole or len(part) == 1 or (start, end) in names
     return {
         key: phrase

@@ -20,7 +20,8 @@ themselves then there therefore these they thing things think this those though 
 till to together told too took toward towards under unless until up upon us use used uses using usually
 ve very via want wants was way we well went were what whatever when whenever where whereas wherever
 whether which while who whoever whole whom whose why will with within without would yeah yes yet you
-your yours yourself yourselves today tomorrow tonight yesterday hello hey hi wow lol hmm um uh aren couldn didn doesn don hadn hasn haven
+your yours yourself yourselves
+today tomorrow tonight yesterday hello hey hi wow lol hmm um uh aren couldn didn doesn don hadn hasn haven
 isn mustn shouldn wasn weren won wouldn i'm i've i'd i'll you're you've you'd you'll he's he'd he'll
 she's she'd she'll it's it'll we're we've we'd we'll they're they've they'd they'll that's there's
 here's what's who's where's how's let's aren't can't couldn't didn't doesn't don't hadn't hasn't haven't

@@ -278,6 +278,10 @@ class Store:
         batch = self.batch()
         for space in self.scan(vectors.Space):
             gather_space(self, views, batch, space, everything=everything)
+        if everything:
+            for failure in self.scan(vectors.EmbedFailure):
+                if not views.has_owner(failure.owner):
+                    batch.delete(Kind.EMBED_FAILURE, failure.id)
         if len(batch):
             self.commit(batch)
 

@@ -49,24 +49,26 @@ Sections = dict[str, tuple[str, memoryview]]
 
 
 class _Part(Mapping[str, "NDArray[Any]"]):
-    """The sections of one segment as arrays over the mapping."""
+    """The sections of one index in one segment, as arrays over the mapping."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Segment, index: str) -> None:
         self._segment = segment
+        self._prefix = index + "."
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         array = self._arrays.get(name)
         if array is None:
-            view = self._segment.view(name)
+            view = self._segment.view(self._prefix + name)
             array = self._arrays[name] = np.frombuffer(view, dtype=_DTYPES[view.format])
         return array
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._segment.names())
+        names = self._segment.names()
+        return (name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix))
 
     def __len__(self) -> int:
-        return len(list(self._segment.names()))
+        return sum(1 for _ in self)
 
 
 class Views:
@@ -143,7 +145,7 @@ class Views:
         new_unit = new.unit() if new else None
         if old_unit == new_unit:
             return
-        if old_unit and new_unit and old_unit.text == new_unit.text:
+        if old_unit and new_unit and (old_unit.text, old_unit.plain) == (new_unit.text, new_unit.plain):
             ordinal = self.units.ordinal(id_)
             if ordinal is not None:
                 for name in _LABELS:
@@ -187,10 +189,10 @@ class Views:
         for segment in segments:
             for name in segment.names():
                 segment.view(name)  # every checksum now, so that damage shows here and not in the middle of a search
-        parts = [_Part(segment) for segment in segments]
-        self.groups.attach(parts)
-        self.units.attach([(segment.number, part) for segment, part in zip(segments, parts, strict=True)])
-        self.bm25.attach(list(zip(self.units.part_starts, parts, strict=True)))
+        self.groups.attach([_Part(segment, "groups") for segment in segments])
+        self.units.attach([(segment.number, _Part(segment, "units")) for segment in segments])
+        starts = self.units.part_starts
+        self.bm25.attach([(start, _Part(segment, "bm25")) for start, segment in zip(starts, segments, strict=True)])
 
     def _rebuild(self) -> None:
         """From live records, in log order. A record that cannot be read is counted and left out."""
@@ -215,12 +217,14 @@ class Views:
 
     def seal(self, first_part: int) -> Sections:
         """The parts from `first_part` on and everything since, as the sections of one new segment."""
-        arrays: dict[str, NDArray[Any]] = {}
-        arrays |= self.bm25.seal(first_part, self.units.live)
-        arrays |= self.groups.seal(first_part)
-        arrays |= self.units.seal(first_part)
+        sealed = {
+            "bm25": self.bm25.seal(first_part, self.units.live),
+            "groups": self.groups.seal(first_part),
+            "units": self.units.seal(first_part),
+        }
         return {
-            name: (_TYPECODES[array.dtype], np.ascontiguousarray(array).data.cast("B"))
+            f"{index}.{name}": (_TYPECODES[array.dtype], np.ascontiguousarray(array).data.cast("B"))
+            for index, arrays in sealed.items()
             for name, array in arrays.items()
         }
 
@@ -311,6 +315,10 @@ class Views:
         at = np.searchsorted(known, owners)
         at[at == len(known)] = 0
         return np.where(known[at] == owners, places[at], -1).astype(np.int64)
+
+    def has_owner(self, owner: int) -> bool:
+        """Whether a live unit has this name in slabs."""
+        return bool(self.ordinals(np.array([owner], dtype=np.uint64))[0] >= 0)
 
     # -- vocabulary ------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ They are the JSON files of `capabilities/` (format `memhop-capability/v2`), whic
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ from memhop.repo.record import Layer
 if TYPE_CHECKING:
     from memhop.repo.store import Store
     from memhop.search.recall import Recalled
+
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 @cache
@@ -60,11 +64,13 @@ def matching_cards(store: Store, recalled: Recalled, limit: int) -> tuple[Capabi
     found = [hit.record for hit in recalled.hits if hit.layer is Layer.CAPABILITIES]
     cards = [record for record in found if isinstance(record, Capability)]
     terms = set(recalled.query.terms)
+    plain = recalled.query.text.isascii()  # then Han triggers cannot match, and need not load a dictionary
     ranked = []
     for card in builtin_cards():
         if store.file.locate(capability_id(card.name)) is not None:
             continue  # a card of the file by this name takes its place
-        shared = len(terms & _terms(f"{card.name} {card.summary} {card.trigger}"))
+        words = f"{card.name} {card.summary} {card.trigger}"
+        shared = len(terms & _terms(_NOT_ASCII.sub(" ", words) if plain else words))
         if shared >= min(2, max(1, len(terms))):
             ranked.append((-shared, card.name, card))
     return (*cards, *(card for _, _, card in sorted(ranked)))[:limit]

@@ -110,15 +110,23 @@ def _best(
     return distinct, np.maximum.reduceat(strength[order], starts), np.maximum.reduceat(presence[order], starts)
 
 
-def coverage_by_unit(terms: Sequence[str], views: Views) -> NDArray[np.float64]:
-    """Share of the terms' idf mass that each unit holds itself, 0..1; a term nobody wrote counts in the mass."""
+def coverage_by_unit(terms: Sequence[str], views: Views, enough_terms: int) -> NDArray[np.float64]:
+    """Share of the terms' idf mass that each unit holds itself, 0..1; a term nobody wrote counts in the mass.
+
+    Args:
+        enough_terms: A unit that holds fewer distinct terms has its share reduced in proportion, for one word in
+            common says little however short the text is.
+    """
     live = views.units.live
     held = np.zeros(len(live))
+    count = np.zeros(len(live))
     mass = 0.0
     for found in views.bm25.evidence(terms, live):
         held[found.docs] += found.idf
+        count[found.docs] += 1
         mass += found.idf
     held /= mass or 1.0
+    held *= np.minimum(count / enough_terms, 1.0)
     return held
 
 
@@ -170,7 +178,8 @@ def named_speaker(text_words: Sequence[str], views: Views) -> NDArray[np.float64
     spoken = np.unique(speakers[np.isin(speakers, hashes)])
     if len(spoken) != 1:
         return np.zeros(len(speakers))
-    return (speakers == spoken[0]).astype(np.float64)
+    result: NDArray[np.float64] = (speakers == spoken[0]).astype(np.float64)
+    return result
 
 
 def in_windows(windows: Sequence[tuple[int, int]], views: Views) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 TOP = 200
 RRF_K = 5
+LAST = 1e-6  # below whatever rrf gives to a unit that a channel speaks for
 
 
 class Fused(NamedTuple):

@@ -168,6 +168,9 @@ class Recaller:
         side = {"session": (weights.session, scored.session[chosen])} if weights.session else {}
         method = fusion.zscore if query.fusion == "zscore" else fusion.rrf
         fused = method(evidence, priors, side)
+        if query.fusion == "rrf" and "time" in priors:  # ranks give a unit nothing that only its time speaks for
+            alone = np.where(fused.total > 0, 0.0, fusion.LAST * priors["time"])
+            fused = fusion.Fused(fused.total + alone, fused.parts | {"time": alone}, fused.evidence)
         both = scored.evidence["lexical"][chosen]
         share = np.divide(scored.words.entity[chosen], both, out=np.zeros(len(chosen)), where=both > 0)
         parts = dict(fused.parts)
@@ -315,7 +318,11 @@ def _use(name: str, scores: NDArray[np.float64], mask: NDArray[np.bool_], idle: 
 def _parts(fused: fusion.Fused, row: int, score: float) -> dict[str, float]:
     total = float(fused.total[row])
     found = {name: float(values[row]) for name, values in fused.parts.items()}
-    return {name: score * value / total for name, value in sorted(found.items()) if value > 0}
+    parts = {name: score * value / total for name, value in sorted(found.items()) if value > 0}
+    largest = max(parts, key=lambda name: parts[name])
+    for _ in range(3):  # one rounding error goes to the largest part; then the parts add up to the last bit
+        parts[largest] += score - math.fsum(parts.values())
+    return parts
 
 
 def _ranks(scored: _Scored, fused: fusion.Fused, chosen: NDArray[np.int64], row: int) -> dict[str, int]:

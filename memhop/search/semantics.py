@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from memhop.common.errors import ProviderError
+from memhop.common.errors import EmbedderError, ProviderError
+from memhop.models.embed import check_vectors
 from memhop.repo.record import Kind, all_of
 from memhop.repo.vectors import Space, space_id
 from memhop.search.tuning import EVIDENCE
@@ -49,6 +50,21 @@ def space_of(store: Store, embedder: Embedder) -> Space | None:
     return None
 
 
+def answer(embedder: Embedder, texts: list[str], *, query: bool = False) -> NDArray[np.float32]:
+    """Unit rows of `texts`, zeros where there is no usable vector. The border to the model: what comes back is checked.
+
+    Raises:
+        ProviderError: whatever went wrong in the embedder, also where it forgot its own contract.
+    """
+    try:
+        return check_vectors(embedder.embed(texts, query=query), len(texts), embedder.dim)[0]
+    except ProviderError:
+        raise
+    except Exception as error:  # foreign code: anything can come, and no call may fail for it
+        reason = f"{embedder.name} failed: {type(error).__name__}: {error!s:.200}"
+        raise EmbedderError(reason, retryable=False) from error
+
+
 def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
     """Embed a question. Never raises for what a model does."""
     if embedder is None:
@@ -57,13 +73,12 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
     if space is None:
         return Asked(None, None, None, f"nothing was embedded with {embedder.name} yet; call backfill()")
     try:
-        vectors = embedder.embed([text], query=True)
-        vector = np.asarray(vectors, dtype=np.float32)[0]
+        vector = answer(embedder, [text], query=True)[0]
         if vector.shape != (space.dim,):
             return Asked(
                 space, None, None, f"{embedder.name} answered with {vector.shape[0]} dimensions, not {space.dim}"
             )
-        if not np.isfinite(vector).all() or not float(np.linalg.norm(vector)) > 0.0:
+        if not vector.any():
             return Asked(space, None, None, "the question has no vector in this model")
         with_tokens = token_embedder(embedder)
         tokens = None
@@ -86,7 +101,7 @@ def pooled(
         return None
     index = views.vectors(asked.space.id, asked.space.dim)
     vector = _weighted_query(asked, embedder, views)
-    scores, has = index.scores(vector, views.ordinals, views.units.size, version=views.version)
+    scores, has = index.scores(vector, views.ordinals, views.units.size, version=views.version, where=mask)
     eligible = has & mask
     if not eligible.any():
         return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 from memhop.common.clock import to_datetime
@@ -76,7 +77,8 @@ def windows(text: str, asked_at: int) -> list[Window]:
     found: set[Window] = set()
     for finder in (_english_relative, _english_absolute, _han):
         for first, days_end in finder(lowered, today):
-            found.add((_ms(first), _ms(days_end)))
+            if first < days_end:  # empty: beyond what a calendar holds
+                found.add((_ms(first), _ms(days_end)))
     return sorted(found)
 
 
@@ -191,12 +193,19 @@ def _date(year: str | None, month: int | str, day: int | str | None, today: date
             months = chosen * 12 + month_number - 1
             yield _month_start(months), _month_start(months + 1)
             return
-        first = date(int(year) if year else today.year, month_number, int(day))
-        if not year and first > today:
-            first = first.replace(year=first.year - 1)
+        first = date(int(year), month_number, int(day)) if year else _latest(month_number, int(day), today)
         yield first, first + timedelta(days=1)
     except (ValueError, OverflowError):
         return  # "31 June", month 13: not a date after all
+
+
+def _latest(month: int, day: int, today: date) -> date:
+    """The latest such date up to today. Raises ValueError when no year has it; 29 February may lie eight years back."""
+    for year in range(today.year, today.year - 9, -1):
+        with suppress(ValueError):
+            if (found := date(year, month, day)) <= today:
+                return found
+    raise ValueError("no such date")
 
 
 def _month_start(months: int) -> date:
@@ -212,8 +221,8 @@ def _han_number(text: str) -> int:
         return int(text)
     if "十" not in text:
         return _HAN_DIGITS[text[0]]
-    tens, _, ones = text.partition("十")
-    return (_HAN_DIGITS[tens] if tens else 1) * 10 + (_HAN_DIGITS[ones] if ones else 0)
+    tens, _, ones = text.partition("十")  # of two digits side by side ("二三十天", 20 or 30 days) the first counts
+    return (_HAN_DIGITS[tens[0]] if tens else 1) * 10 + (_HAN_DIGITS[ones[0]] if ones else 0)
 
 
 def _ms(day: date) -> int:

@@ -5,8 +5,8 @@ largest scene would swallow everything. For each scene in question
 
     affinity = coverage + continuity - crowding
 
-    coverage    0..1, share of the turn's idf mass that one message of the scene holds
-    continuity  0.6 * exp(-gap / 30 min) for the scene of the session's last turn; half of it when no session is named
+    coverage    0..1, share of the turn's idf mass that one message of the scene holds, in at least three words
+    continuity  0.6 * exp(-gap / 30 min) for the scene of the session's last turn (of the last turn, without sessions)
     crowding    0 up to 40 topics, then growing by 0.1 with each doubling
 
 and the best scene is joined when its affinity reaches 0.5; otherwise a new scene begins. Within one session and a
@@ -45,6 +45,7 @@ CONTINUITY = 0.6
 CONTINUITY_MS = 30 * 60_000
 CROWDED_TOPICS = 40
 CROWDING = 0.1
+ENOUGH_TERMS = 3  # in common with one message, for its coverage to count in full
 CANDIDATES = 50  # units whose scenes are weighed
 KEYWORDS = 12  # kept per message
 NAME_KEYWORDS = 3  # in a scene's name
@@ -197,7 +198,7 @@ def choose_scene(store: Store, terms: tuple[str, ...], *, at: int, session: str,
     views = store.views
     affinity: dict[int, float] = {}
     units = views.units
-    held = coverage_by_unit(terms, views)
+    held = coverage_by_unit(terms, views, ENOUGH_TERMS)
     in_scene = units.live & (units.column("layer") == Layer.MESSAGES) & (units.column("scene") != 0)
     in_scene &= units.column("project") == label("project", project)
     held[~in_scene] = 0.0
@@ -210,8 +211,7 @@ def choose_scene(store: Store, terms: tuple[str, ...], *, at: int, session: str,
     last = _last_turn(store, session, at)
     if last is not None and last.scene and last.project == project:
         gap = max(0, at - last.at)
-        weight = CONTINUITY if session else CONTINUITY / 2
-        affinity[last.scene] = affinity.get(last.scene, 0.0) + weight * math.exp(-gap / CONTINUITY_MS)
+        affinity[last.scene] = affinity.get(last.scene, 0.0) + CONTINUITY * math.exp(-gap / CONTINUITY_MS)
     ranked = []
     for scene, value in affinity.items():
         topics = views.groups.count(l2_context.topics_of(scene))

@@ -15,6 +15,7 @@ from memhop.common.errors import InvalidRequest, StorageError
 from memhop.index import bm25
 from memhop.index.bm25 import Bm25Index
 from memhop.index.parts import Part
+from tests.index.mapped import frozen
 
 VOCABULARY = ["a", "b", "c", "dé", "猫", "\ud800", "e" * 70]
 
@@ -60,7 +61,7 @@ class Store:
             start = self.parts[first_part][0]
         else:
             start = sum(len(part["lengths"]) for _, part in self.parts)
-        self.parts[first_part:] = [(start, self.index.seal(first_part, self.mask))]
+        self.parts[first_part:] = [(start, frozen(self.index.seal(first_part, self.mask)))]
         self.units[start:] = [unit for unit, alive in zip(self.units[start:], self.live[start:], strict=True) if alive]
         self.live[start:] = [True] * (len(self.units) - start)
         self.index.attach(self.parts)
@@ -147,9 +148,20 @@ def test_counts_past_the_limit_of_a_part_saturate() -> None:
     index.add(0, ["a"] * 70_000 + ["b"])
     live = np.ones(1, np.bool_)
     before = index.scores({"a": 1.0}, live)
+    assert before[0] == pytest.approx(math.log(1 + 0.5 / 1.5) * 65_535 / (65_535 + 0.9))
     index.attach([(0, index.seal(0, live))])
     assert index.scores({"a": 1.0}, live) == before
     assert index.lengths.tolist() == [70_001]
+
+
+def test_terms_of_dead_units_go_when_their_part_is_merged() -> None:
+    store = Store()
+    store.add(["a", "b"])
+    store.add(["b"])
+    store.live[0] = False
+    assert sorted(store.index.terms()) == ["a", "b"]
+    store.seal(0)
+    assert list(store.index.terms()) == ["b"]
 
 
 def test_an_empty_index_answers() -> None:
@@ -208,3 +220,31 @@ def test_parts_with_a_gap_are_refused() -> None:
         index.attach([(first, part)] if first == 1 else [(0, part), (first, part)])
         with pytest.raises(StorageError):
             _ = index.lengths
+
+
+def test_evidence_is_what_scores_are_made_of() -> None:
+    store = Store()
+    for terms in (["a", "b", "b"], ["a"], ["c"], ["b"]):
+        store.add(terms)
+    store.seal(0)
+    store.add(["b", "c", "c"])
+    store.live[3] = False
+    weights = {"a": 2.0, "b": 1.0, "absent": 1.0}
+    total = np.zeros(len(store.live))
+    for found in store.index.evidence(list(weights), store.mask):
+        assert len(found.docs) == store.index.document_frequency(found.term, store.mask)
+        assert found.tfs.tolist() == [store.units[doc].count(found.term) for doc in found.docs.tolist()]
+        total[found.docs] += weights[found.term] * found.idf * found.strength
+    np.testing.assert_allclose(total, store.index.scores(weights, store.mask), atol=1e-12)
+
+
+def test_sealed_and_unsealed_scores_are_equal_to_the_last_bit() -> None:
+    """Otherwise a checkpoint could change the order of two results."""
+    random = np.random.default_rng(7)
+    store = Store()
+    for _ in range(300):
+        store.add([f"w{rank}" for rank in random.integers(0, 20, size=random.integers(1, 9)).tolist()])
+    query = {"w1": 1.0, "w2": 0.3, "w3": 0.7}
+    before = store.index.scores(query, store.mask)
+    store.seal(0)
+    np.testing.assert_array_equal(store.index.scores(query, store.mask), before)

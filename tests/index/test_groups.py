@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memhop.common.errors import InvalidRequest, StorageError
 from memhop.index.groups import Groups
 from memhop.index.parts import Part
+from tests.index.mapped import frozen
 
 TOP = 2**64 - 2  # u64 beyond what a float holds exactly
 
@@ -40,7 +41,7 @@ def test_it_is_a_set_of_triples(script: list[tuple[Any, ...]]) -> None:
                 assert groups.remove(key, *place) == ((key, place) in model)
                 model.discard((key, place))
             case ("seal", first):
-                parts[first:] = [groups.seal(min(first, len(parts)))]
+                parts[first:] = [frozen(groups.seal(min(first, len(parts))))]
                 groups.attach(parts)
             case ("page", key, after, limit, descending):
                 members = sorted((place for other, place in model if other == key), reverse=descending)
@@ -71,6 +72,7 @@ def test_paging_walks_through_all_members_once_in_both_directions() -> None:
         while page := groups.page(1, after=walked[-1] if walked else None, limit=7, descending=descending):
             walked.extend(page)
         assert walked == (expected[::-1] if descending else expected)
+        assert groups.page(1, limit=1000, descending=descending) == walked
 
 
 def test_merging_to_the_oldest_part_forgets_removals() -> None:

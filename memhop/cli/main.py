@@ -1,0 +1,84 @@
+"""The entry point of `memhop`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from memhop.cli import commands, demo
+from memhop.cli.exit_codes import FAILED, INTERRUPTED
+from memhop.cli.output import clean, is_fancy, prepare_streams
+
+_ABOUT = (
+    "Long-term memory for AI agents: one agent, one file, no server, no model needed.\n\n"
+    "The file is --file, else the environment's MEMHOP_FILE, else memory.meh in this folder. "
+    "Exit codes: 0 done, 1 nothing found or failed, 2 usage, 3 the file is locked by another process."
+)
+
+
+def build_app() -> typer.Typer:
+    """The command line, drawn with rich only where it ends up on a terminal."""
+    app = typer.Typer(
+        help=_ABOUT,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich" if is_fancy(sys.stdout) and is_fancy(sys.stderr) else None,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback(invoke_without_command=True)(_root)
+    app.command()(demo.demo)
+    app.command()(commands.remember)
+    app.command()(commands.recall)
+    app.command()(commands.stats)
+    app.command()(commands.verify)
+    app.command()(commands.compact)
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from memhop import __version__
+
+        print(f"memhop {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+def main() -> None:
+    """Run the command line and exit; see `exit_codes`."""
+    prepare_streams()
+    try:
+        build_app()(prog_name="memhop")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.exit(FAILED)
+    except OSError as error:
+        print(f"memhop: {clean(str(error))}", file=sys.stderr)
+        sys.exit(FAILED)
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write what is buffered. A reader that went away (`| head`) is no error and leaves no traceback at exit."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

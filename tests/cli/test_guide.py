@@ -1,0 +1,71 @@
+"""INTEGRATION_GUIDE.md documents every command and option, and each of its `memhop` lines can be typed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from memhop.cli.main import build_app
+
+GUIDE = Path(__file__).parents[2] / "INTEGRATION_GUIDE.md"
+ROOT = typer.main.get_group(build_app())
+
+
+def section(command: str) -> str:
+    """What the guide says below the heading that names a command."""
+    found = re.search(
+        rf"^#+ [^\n]*`memhop {command}`[^\n]*\n(.*?)(?=^#|\Z)", without_code_comments(), re.DOTALL | re.MULTILINE
+    )
+    assert found, f"the guide has no heading with `memhop {command}`"
+    return found[1]
+
+
+def without_code_comments() -> str:
+    """The guide; a `#` inside a code block is no heading."""
+    blocks = re.split(r"(^```.*?^```)", GUIDE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return "".join(block.replace("\n#", "\n #") if block.startswith("```") else block for block in blocks)
+
+
+def examples() -> Iterator[list[str]]:
+    """Arguments of each line of shell that calls memhop, up to a pipe or redirection."""
+    for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", GUIDE.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            while "|" in words:
+                first, words = words[: words.index("|")], words[words.index("|") + 1 :]
+                if first[:1] == ["memhop"]:
+                    yield first[1:]
+            cut = next((number for number, word in enumerate(words) if word[:1] in "<>"), len(words))
+            if words[:1] == ["memhop"]:
+                yield words[1:cut]
+
+
+@pytest.mark.parametrize("command", sorted(ROOT.commands))
+def test_every_command_and_option_is_documented(command: str) -> None:
+    text = section(command)
+    for parameter in ROOT.commands[command].params:
+        for option in parameter.opts:
+            if parameter.param_type_name == "argument":
+                assert option.upper() in text, f"{command}: argument {option}"
+            elif option.startswith("--") and option != "--help":
+                assert re.search(rf"`{option}[` ]", text), f"{command}: option {option}"
+
+
+def test_the_options_of_the_command_itself_are_documented() -> None:
+    options = [option for parameter in ROOT.params for option in parameter.opts]
+    assert "--version" in options
+    assert all(f"`memhop {option}`" in GUIDE.read_text("utf-8") for option in options if option.startswith("--"))
+
+
+def test_every_example_can_be_typed() -> None:
+    lines = list(examples())
+    assert {line[0] for line in lines if line} >= set(ROOT.commands)
+    known = [line for line in lines if line and line[0] in ROOT.commands]
+    for name, *args in known:
+        context = ROOT.commands[name].make_context(name, list(args))
+        assert context.params

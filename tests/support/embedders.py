@@ -1,0 +1,89 @@
+"""Embedders which break their promises, each in one way. They share the vectors of HashEmbedder where they behave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memhop.common.errors import EmbedderError
+from memhop.models.embed import HashEmbedder
+
+DIM = 64
+
+
+class Refusal(EmbedderError):
+    """What a service says; `retryable` as the HTTP embedders set it."""
+
+    def __init__(self, reason: str, *, retryable: bool) -> None:
+        super().__init__(reason)
+        self.retryable = retryable
+
+
+class Scripted:
+    """An embedder whose answers pass through `spoil(texts, rows)` before they are given.
+
+    `calls` are the texts of each call. `dim` None: it says no dimension before its first answer.
+    """
+
+    def __init__(
+        self,
+        spoil: Callable[[Sequence[str], NDArray[np.float32]], Any] | None = None,
+        *,
+        name: str = "scripted",
+        digest: str = "1",
+        max_batch: int = 4,
+        dim: int | None = DIM,
+    ) -> None:
+        self.name = name
+        self.digest = digest
+        self.max_batch = max_batch
+        self.dim = dim
+        self.spoil = spoil
+        self.calls: list[list[str]] = []
+        self._good = HashEmbedder(DIM)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        self.calls.append(list(texts))
+        rows = self._good.embed(texts)
+        return rows if self.spoil is None else self.spoil(texts, rows)
+
+
+def refusing(word: str) -> Callable[[Sequence[str], NDArray[np.float32]], NDArray[np.float32]]:
+    """Refuses for good any call in which a text holds `word`."""
+
+    def spoil(texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        if any(word in text for text in texts):
+            raise Refusal("the text is refused", retryable=False)
+        return rows
+
+    return spoil
+
+
+def _raising(error: Exception) -> Callable[[Sequence[str], NDArray[np.float32]], Any]:
+    def spoil(texts: Sequence[str], rows: NDArray[np.float32]) -> Any:
+        raise error
+
+    return spoil
+
+
+MISBEHAVIOURS: dict[str, Callable[[Sequence[str], NDArray[np.float32]], Any]] = {
+    "away": _raising(Refusal("connection refused", retryable=True)),
+    "wrong key": _raising(Refusal("HTTP 401", retryable=False)),
+    "ValueError": _raising(ValueError("a bug in foreign code")),
+    "RecursionError": _raising(RecursionError("a bug in foreign code")),
+    "zeros": lambda texts, rows: np.zeros_like(rows),
+    "NaN": lambda texts, rows: np.full_like(rows, np.nan),
+    "infinity": lambda texts, rows: np.full_like(rows, np.inf),
+    "None": lambda texts, rows: None,
+    "no rows": lambda texts, rows: rows[:0],
+    "one row too many": lambda texts, rows: np.concatenate([rows, rows[:1]]),
+    "one dimension": lambda texts, rows: rows[0],
+    "a scalar": lambda texts, rows: np.float32(1.0),
+    "words": lambda texts, rows: [["a"] * DIM] * len(texts),
+    "ragged": lambda texts, rows: [[1.0] * (DIM + row) for row in range(len(texts))] + [[1.0]],
+    "another dimension": lambda texts, rows: rows[:, :-1],
+    "no dimension": lambda texts, rows: rows[:, :0],
+}

@@ -1,0 +1,88 @@
+"""Documentation that fails when it is stale: every public call, setting, limit and command stands in the guide."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import memhop
+from memhop.api import namespaces, results
+from memhop.api.db import DB
+from memhop.common import errors
+
+ROOT = Path(__file__).resolve().parent.parent
+GUIDE = (ROOT / "INTEGRATION_GUIDE.md").read_text("utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
+NAMESPACES = {
+    "archive": namespaces.Archive,
+    "notes": namespaces.Notes,
+    "scenes": namespaces.Scenes,
+    "topics": namespaces.Topics,
+    "profile": namespaces.Profiles,
+    "knowledge": namespaces.Knowledge,
+    "capabilities": namespaces.Capabilities,
+    "trajectory": namespaces.Trajectory,
+}
+
+
+def public(owner: type) -> list[str]:
+    return [name for name in vars(owner) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", public(DB))
+def test_every_call_of_the_db_is_in_the_guide(name: str) -> None:
+    assert re.search(rf"\b(?:db|DB)\.{name}\b|`{name}[(`]", GUIDE), f"DB.{name} is not documented"
+
+
+@pytest.mark.parametrize("space", NAMESPACES)
+def test_every_call_of_a_namespace_is_in_the_guide(space: str) -> None:
+    for name in public(NAMESPACES[space]):
+        pattern = rf"db\.{space}\.{name}\b|`db\.{space}` \|[^\n]*`{name}\("
+        assert re.search(pattern, GUIDE), f"db.{space}.{name} is not documented"
+
+
+@pytest.mark.parametrize("call", ["open", "remember", "recall", "search", "update", "backfill", "compact", "verify"])
+def test_every_argument_is_in_the_guide(call: str) -> None:
+    for name in inspect.signature(getattr(DB, call)).parameters:
+        if name != "self":
+            assert re.search(rf"`{name}`|\b{name}=|`[^`\n]*\b{name}\b[^`\n]*`", GUIDE), (
+                f"{call}({name}) is not documented"
+            )
+
+
+def test_every_error_is_in_the_guide_with_its_code() -> None:
+    for name, error in vars(errors).items():
+        if isinstance(error, type) and error is not errors.MemhopError:
+            assert f"`{name}`" in GUIDE, f"{name} is not documented"
+            assert str(error.code) in GUIDE, f"code {error.code} of {name} is not documented"
+
+
+@pytest.mark.parametrize("result", [results.Recall, results.Hit, results.SearchResult])
+def test_every_field_of_the_main_results_is_in_the_guide(result: type) -> None:
+    for name in inspect.get_annotations(result):
+        assert f"`{name}`" in GUIDE or f"`{name}(" in GUIDE, f"{result.__name__}.{name} is not documented"
+
+
+def test_every_public_name_is_in_the_guide() -> None:
+    for name in memhop.__all__:
+        assert name in GUIDE or name == "__version__", f"{name} is not documented"
+
+
+def test_every_extra_is_in_the_guide() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    section = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    for extra in re.findall(r"^(\w+) = \[", section, re.MULTILINE):
+        assert f"[{extra}]" in GUIDE, f"the extra {extra} is not documented"
+
+
+def test_links_to_files_resolve() -> None:
+    for text in (GUIDE, README):
+        for path in re.findall(r"`((?:memhop|tests|benches)/[\w/.]+\.(?:py|md|json))`", text):
+            assert (ROOT / path).exists(), f"{path} is named and does not exist"
+
+
+def test_the_changelog_knows_this_version() -> None:
+    assert f"## {memhop.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -1,0 +1,78 @@
+"""The public face is what `memhop.__all__` says, and every part of it says what it does."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import memhop
+from memhop.api import db, namespaces, results
+from memhop.common import errors
+
+
+def _classes(module: ModuleType) -> list[type]:
+    return [
+        member
+        for name, member in vars(module).items()
+        if inspect.isclass(member) and member.__module__ == module.__name__ and not name.startswith("_")
+    ]
+
+
+CLASSES = [db.DB, *_classes(namespaces), *_classes(results), *_classes(errors)]
+
+
+def test_all_has_no_repeats() -> None:
+    assert len(memhop.__all__) == len(set(memhop.__all__))
+
+
+@pytest.mark.parametrize("name", memhop.__all__)
+def test_every_public_name_resolves(name: str) -> None:
+    assert getattr(memhop, name) is not None
+
+
+def test_all_names_what_the_module_offers() -> None:
+    """Names in the namespace which are neither listed nor private would be public by accident."""
+    code = "import memhop; print(*[name for name in vars(memhop) if not name.startswith('_')])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = {"annotations", "TYPE_CHECKING", "common"}
+    assert set(shown.stdout.split()) - modules <= set(memhop.__all__)
+
+
+def test_every_error_is_public() -> None:
+    assert {error.__name__ for error in _classes(errors)} <= set(memhop.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        memhop.no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_classes_and_public_methods_have_docstrings(cls: type) -> None:
+    assert cls.__doc__
+    if dataclasses.is_dataclass(cls):
+        assert not cls.__doc__.startswith(f"{cls.__name__}("), "that is the generated one"
+    for name, member in vars(cls).items():
+        if name.startswith("_"):
+            continue
+        function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+        if inspect.isfunction(function):
+            assert function.__doc__, f"{cls.__name__}.{name}"
+
+
+@pytest.mark.parametrize("cls", [cls for cls in _classes(results) if cls is not results.Result])
+def test_results_are_frozen_dataclasses(cls: type) -> None:
+    assert dataclasses.is_dataclass(cls)
+    assert cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert not hasattr(cls, "__dict__") or "__slots__" in vars(cls)
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    from importlib.metadata import version
+
+    assert memhop.__version__ == version("memhop")
