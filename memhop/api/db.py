@@ -319,6 +319,7 @@ class DB:
         session: str | None = None,
         speaker: str | None = None,
         project: str = "default",
+        external_id: str | None = None,
         directed_l2_id: str | None = None,
         directed_l3_id: str | None = None,
         auto_create: bool = False,
@@ -332,6 +333,8 @@ class DB:
             timestamp: When; int ms or aware datetime. None: now.
             session: The host's name for the conversation. Turns of other sessions need clear evidence to join a scene.
             speaker: Who said it. project: Where it belongs.
+            external_id: The host's own name for the message in its session. A turn that is known by it is not stored
+                again, so that a host may repeat a call whose answer it did not get.
             directed_l2_id: Put the turn into this scene. directed_l3_id: Look in this knowledge graph only, and link
                 the topic to it. auto_create: Start a new scene without looking for one.
             limit, token_budget: As for `recall`.
@@ -354,6 +357,7 @@ class DB:
                 session=session,
                 speaker=speaker,
                 project=project,
+                external_id=external_id,
                 directed_l2_id=directed_l2_id,
                 directed_l3_id=directed_l3_id,
                 auto_create=auto_create,
@@ -370,6 +374,7 @@ class DB:
         *,
         role: str = "agent",
         speaker: str | None = None,
+        external_id: str | None = None,
     ) -> results.Message:
         """Append a reply to a topic. Several replies are all kept, and each can be recalled.
 
@@ -377,6 +382,7 @@ class DB:
             topic_id: `new_topic_id` of the `search` that stored the user's message.
             text: What was said. timestamp: When; None: now.
             role: agent, user, system or tool. speaker: Who.
+            external_id: The host's own name for the reply; one that is known by it is not stored again.
 
         Raises:
             NotFound: no topic has this id. InvalidRequest: an argument does not do.
@@ -385,7 +391,15 @@ class DB:
         from memhop.search.turn import update
 
         return convert.message(
-            update(self._store, topic_id=topic_id, text=text, timestamp=timestamp, role=role, speaker=speaker)
+            update(
+                self._store,
+                topic_id=topic_id,
+                text=text,
+                timestamp=timestamp,
+                role=role,
+                speaker=speaker,
+                external_id=external_id,
+            )
         )
 
     # -- enrichment ------------------------------------------------------------------------------------------

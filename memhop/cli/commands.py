@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memhop.cli.exit_codes import FAILED, reporting
-from memhop.cli.output import file_size, when
+from memhop.cli.output import Output, file_size, when
 from memhop.common.config import LIMITS, check_text
 from memhop.common.errors import InvalidRequest, StorageError
 
@@ -48,7 +50,7 @@ def remember(
             read_stdin() if text == "-" else typed(text), field="text"
         )  # before a file is created for it
         moment = parse_time(at, field="--at")
-        with out.progress("storing"), open_memory(file, purpose="memhop remember", create=True) as db:
+        with out.progress("storing"), open_memory(out, file, purpose="memhop remember", create=True) as db:
             note = db.remember(words, project=project, kind=kind, tags=tag or (), at=moment, external_id=external_id)
         if as_json:
             out.json(note.to_dict())
@@ -99,7 +101,7 @@ def recall(
         if backfill and chosen is None:
             raise InvalidRequest("there is nothing to embed with", field="--backfill", allowed="with --embedder")
         report = None
-        with out.progress("looking"), open_memory(file, purpose="memhop recall", embedder=chosen) as db:
+        with out.progress("looking"), open_memory(out, file, purpose="memhop recall", embedder=chosen) as db:
             if backfill:
                 report = db.backfill()
             found = db.recall(
@@ -130,7 +132,7 @@ def recall(
 def stats(file: FileOption = DEFAULT_FILE, as_json: JsonOption = False) -> None:
     """Counts and sizes."""
     with reporting(as_json=as_json) as out:
-        with out.progress("counting"), open_memory(file, purpose="memhop stats") as db:
+        with out.progress("counting"), open_memory(out, file, purpose="memhop stats") as db:
             found = db.stats()
         if as_json:
             out.json(found.to_dict())
@@ -165,7 +167,7 @@ def verify(
 ) -> None:
     """Check every byte of the file. Exit code 1: something is wrong."""
     with reporting(as_json=as_json) as out:
-        with out.progress("checking"), open_memory(file, purpose="memhop verify") as db:
+        with out.progress("checking"), open_memory(out, file, purpose="memhop verify") as db:
             report = db.verify(deep=deep)
         if as_json:
             from dataclasses import asdict
@@ -193,7 +195,7 @@ def compact(
 ) -> None:
     """Rewrite the file without what is dead: old versions, erased records, old indexes."""
     with reporting(as_json=as_json) as out:
-        with out.progress("compacting"), open_memory(file, purpose="memhop compact") as db:
+        with out.progress("compacting"), open_memory(out, file, purpose="memhop compact") as db:
             report = db.compact(keep_history=keep_history)
         if as_json:
             from dataclasses import asdict
@@ -204,14 +206,16 @@ def compact(
             out.say(("compacted", "green"), f": {before} -> {after}, {report.records:,} live records")
 
 
+@contextmanager
 def open_memory(
+    out: Output,
     path: Path,
     *,
     purpose: str,
     create: bool = False,
     embedder: memhop.HashEmbedder | memhop.LocalEmbedder | None = None,
-) -> memhop.DB:
-    """Open a memory; a missing one is created only if so wanted.
+) -> Iterator[memhop.DB]:
+    """A memory for one command; a missing one is created only if so wanted. What opening had to mend is told.
 
     Raises:
         StorageError: there is none, or it is a folder; and all that `DB.open` raises.
@@ -222,7 +226,16 @@ def open_memory(
         raise StorageError(
             f"there is no memory {path}", field="file", hint="see --file, or begin one with: memhop remember TEXT"
         )
-    return DB.open(path, purpose=purpose, create=create, embedder=embedder)
+    with DB.open(path, purpose=purpose, create=create, embedder=embedder) as db:
+        report = db.recovery
+        if report.cut_bytes:
+            saved = f"; saved as {report.torn_file}" if report.torn_file else ""
+            out.warn(f"{report.cut_bytes:,} bytes of an unfinished write were cut off{saved}")
+        if report.damaged or report.shortened or report.checkpoint_lost:
+            out.warn("the file is damaged; run: memhop verify")
+        if report.refused:
+            out.warn(f"the file cannot be written: {report.refused}")
+        yield db
 
 
 def embedder_called(name: str) -> memhop.HashEmbedder | memhop.LocalEmbedder | None:

@@ -92,7 +92,7 @@ class Output:
     def say(self, *pieces: str | tuple[str, str]) -> None:
         """One line of pieces, each a text or (text, rich style)."""
         if not self._fancy:
-            print("".join(clean(piece if isinstance(piece, str) else piece[0]) for piece in pieces))
+            print("".join(clean(piece if isinstance(piece, str) else piece[0]) for piece in pieces), flush=True)
             return
         from rich.text import Text
 
@@ -160,7 +160,11 @@ class Output:
     def notice(self, text: str) -> None:
         """A remark beside the answer, on standard error. Said in JSON by the answer itself."""
         if not self.as_json:
-            print(clean(text), file=sys.stderr)
+            self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """A remark that no answer carries, on standard error also with `--json`."""
+        print(clean(text), file=sys.stderr)
 
     def error(self, error: MemhopError) -> None:
         """An error: one line on standard error, or its `to_dict()` on standard output with `--json`."""

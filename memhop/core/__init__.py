@@ -17,6 +17,7 @@
     sync         group commit
     writer       append, fsync, roll back
     checkpoint   publish a new segment
+    reading      the reading half of a handle
     meh_file     MehFile: the handle which the layers above use
     compaction   rewrite without dead bytes
     verify       check everything, change nothing

@@ -79,6 +79,10 @@ class Rewriter:
         """Close the file: one segment over everything, its manifest, the header; synced."""
         salt, base = self.identity.salt, self.identity.base
         index, live = self._read_back()
+        if self.head.number == base.number:  # no commit, nothing to cover: there is only meta to keep
+            end = write_manifest(self.file, self.head.end, salt=salt, manifest=Manifest(base, (), 0, dict(meta)))
+            self._publish(base, self.head.end, end)
+            return
         info = write_segment(
             self.file,
             self.head.end,

@@ -78,10 +78,6 @@ class Disk(Protocol):
         """Device and inode of a regular file, None if there is nothing at the path."""
         ...
 
-    def siblings(self, path: Path, prefix: str) -> list[Path]:
-        """The files in the directory of `path` whose names start with `prefix`, sorted."""
-        ...
-
     def rename(self, old: Path, new: Path, *, replace: bool) -> None:
         """Give a file another name; without `replace`, FileExistsError if that is taken."""
         ...
@@ -171,10 +167,6 @@ class FileDisk:
             raise OSError(f"{path} is not a regular file")
         return status.st_dev, status.st_ino
 
-    def siblings(self, path: Path, prefix: str) -> list[Path]:
-        names = sorted(name for name in os.listdir(path.parent) if name.startswith(prefix))
-        return [path.with_name(name) for name in names]
-
     def rename(self, old: Path, new: Path, *, replace: bool) -> None:
         if replace:
             os.replace(old, new)
@@ -228,3 +220,8 @@ def quietly(action: Callable[[], object]) -> None:
     """Do what is worth trying while another error is already on its way to the caller."""
     with suppress(OSError):
         action()
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, for a message."""
+    return error.strerror or str(error)

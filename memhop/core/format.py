@@ -51,8 +51,8 @@ Frame, 24 bytes, then the payload, then zeros up to a multiple of 8:
         12     4  length   payload bytes; at most 64 MiB, segments 4 GiB - 64, manifests 8 MiB
         16     8  id       record id; 0 for the kinds below 16
 
-    Both CRCs start from `salt XOR offset` (the offset folded to 32 bits): a frame that was left behind an
-    overwritten tail, or copied elsewhere, does not verify. The genesis frame, the first one, starts from 0, for it
+    Both CRCs start from a seed, bits 32..63 of (salt XOR offset) * 0x9E3779B97F4A7C15: a frame that was left behind
+    an overwritten tail, or copied elsewhere, does not verify. The genesis frame, the first one, starts from 0, for it
     tells the salt. The CRC of a segment frame covers the head only; its sections have their own.
 
 Genesis payload: version u16, zero u16, required u32, uuid 16, salt u32, generation u32, created_ms u64, base

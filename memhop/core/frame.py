@@ -24,6 +24,7 @@ from memhop.core.format import (
 )
 
 _CHUNK = 256 * 1024
+_GOLDEN = 0x9E37_79B9_7F4A_7C15  # 2**64 / golden ratio: Fibonacci hashing
 _NO_PAYLOAD = memoryview(b"")
 
 
@@ -85,8 +86,12 @@ class Window:
 
 
 def seed_of(salt: int, offset: int) -> int:
-    """What the CRCs of the frame at `offset` start from."""
-    return salt ^ ((offset ^ offset >> 32) & 0xFFFFFFFF)
+    """What the CRCs of the frame at `offset` start from.
+
+    Mixed, because a CRC XORs its start into the first bytes of the data: with `salt ^ offset` as it is, a frame at a
+    neighbouring offset looks like one with a wrong byte, and would be mended.
+    """
+    return (((salt ^ offset) & 0xFFFF_FFFF_FFFF_FFFF) * _GOLDEN >> 32) & 0xFFFF_FFFF
 
 
 def _fold(crc: int) -> int:

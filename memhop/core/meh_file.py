@@ -9,19 +9,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from memhop.common.errors import Closed, Corrupt, InvalidRequest, MemhopError, StorageError
+from memhop.common.errors import Corrupt, InvalidRequest, MemhopError, StorageError
 from memhop.core.batch import Write, check_writes
 from memhop.core.create import create as create_file
-from memhop.core.disk import Disk, FileDisk, Lock
-from memhop.core.format import DELETED, HEAD, LOG_START, PURGED
-from memhop.core.frame import FrameRef, Window
-from memhop.core.log_state import LogState, load, locate_healing, read_identity, rebuild_base
+from memhop.core.disk import Disk, FileDisk, Lock, reason
+from memhop.core.format import DELETED, PURGED
+from memhop.core.frame import Window
+from memhop.core.log_state import load, read_identity, rebuild_base
 from memhop.core.manifest import check_meta
+from memhop.core.reading import Reading
 from memhop.core.records import Entry
 from memhop.core.recovery import RecoveryReport, beside, recover, remove_leftovers
 from memhop.core.segment import Segment, check_sections
@@ -57,7 +58,7 @@ def _system_now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class MehFile:
+class MehFile(Reading):
     """An open file. Safe from several threads; made by `open`, ended by `close` or a `with` block.
 
     Attributes:
@@ -67,19 +68,15 @@ class MehFile:
             visible: drop what was derived from the log and start again from `segments()` and `tail()`.
     """
 
-    path: Path
     recovery: RecoveryReport
     on_rollback: list[Callable[[], None]]
 
     def __init__(self, path: Path, disk: Disk, lock: Lock, durability: str, now_ms: Callable[[], int]) -> None:
         """Not for callers: use `open`."""
-        self.path = path
         self.on_rollback = []
         self._disk = disk
         self._side_lock = lock
         self._now_ms = now_ms
-        self._pid = os.getpid()
-        self._closed = False
         self._plan: _Plan | None = None
         removed = remove_leftovers(disk, path)
         file = disk.open(path)
@@ -88,7 +85,7 @@ class MehFile:
         state = load(file)
         self.recovery = recover(disk, path, state, now_ms=now_ms(), removed=removed)
         refused = self.recovery.refused
-        self._writer = LogWriter(disk, path, state, durability=durability, now_ms=now_ms, refused=refused)
+        super().__init__(path, LogWriter(disk, path, state, durability=durability, now_ms=now_ms, refused=refused))
         self._writer.wrote = self.recovery.cut_bytes > 0
         self._writer.sync.after_failure = self._tell_rollback
 
@@ -144,170 +141,8 @@ class MehFile:
             if lock is not None:
                 lock.release()
             if isinstance(error, OSError) and not isinstance(error, MemhopError):
-                raise StorageError(f"cannot open {real}: {_reason(error)}", hint=_hint(error)) from error
+                raise StorageError(f"cannot open {real}: {reason(error)}", hint=_hint(error)) from error
             raise
-
-    def _state(self) -> LogState:
-        """The state, if this handle may be used at all."""
-        if os.getpid() != self._pid:
-            raise Closed(f"{self.path} was opened by process {self._pid}", hint="open it again after fork")
-        if self._closed:
-            raise Closed(f"{self.path} is closed")
-        if self._writer.broken:
-            raise StorageError(f"{self.path}: {self._writer.broken}", hint="close and open it again")
-        return self._writer.state
-
-    @property
-    def uuid(self) -> bytes:
-        """The file's name for life, 16 bytes."""
-        return self._state().identity.uuid
-
-    @property
-    def generation(self) -> int:
-        """1, and one more with each compaction."""
-        return self._state().identity.generation
-
-    @property
-    def commit_number(self) -> int:
-        """Of the newest commit; 0 in a new file."""
-        return self._state().head.number
-
-    @property
-    def commit_time_ms(self) -> int:
-        """Of the newest commit; 0 in a new file."""
-        return self._state().head.time_ms
-
-    @property
-    def head_digest(self) -> bytes:
-        """32 bytes: equal digest, equal history."""
-        return self._state().head.digest
-
-    @property
-    def published_end(self) -> int:
-        """Bytes below, headers aside, never change while the generation stays."""
-        return self._state().end
-
-    @property
-    def covers(self) -> int:
-        """The newest commit in the checkpoint; without one, the commit in front of the first."""
-        return self._state().covered.number
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """What the caller gave to the newest checkpoint; {} without one."""
-        manifest = self._state().manifest
-        return manifest.meta if manifest else {}
-
-    @property
-    def live_bytes(self) -> int:
-        """Of the frames of live records."""
-        return self._state().records.live_bytes
-
-    @property
-    def dead_bytes(self) -> int:
-        """What `compact()` would give back, about: superseded frames, tombstones, commit frames, old views."""
-        state = self._state()
-        views = sum(segment.bytes for segment in state.records.segments)
-        return max(0, state.end - LOG_START - state.records.live_bytes - views)
-
-    @property
-    def file_bytes(self) -> int:
-        """Size of the file, reserved space included."""
-        return max(self._state().end, self._writer.allocated)
-
-    def locate(self, id: int) -> tuple[int, int] | None:
-        """(kind, offset) of the live record, or None. Offsets hold until `compact` or a rollback.
-
-        Cost: O(segments * log records), without a lock.
-        """
-        state = self._state()
-        try:
-            return state.records.locate(id)
-        except Corrupt:
-            with self._writer.lock:
-                return locate_healing(state, id)
-
-    def read(self, offset: int) -> tuple[int, int, bytes]:
-        """(kind, id, payload) of the record frame at `offset`.
-
-        Raises:
-            Corrupt: its bytes fail their checksum, or no record frame stands there.
-        """
-        ref, payload = self._frame(offset)
-        return ref.kind, ref.id, bytes(payload)
-
-    def payload_at(self, offset: int) -> tuple[int, int]:
-        """(offset, length) of the payload of the frame at `offset`, whose CRC is checked now. Raises as `read`."""
-        ref, _ = self._frame(offset)
-        return offset + HEAD.size, ref.length
-
-    def _frame(self, offset: int) -> tuple[FrameRef, memoryview]:
-        state = self._state()
-        try:
-            return state.reader.frame(offset, state.end)
-        except MemhopError:
-            raise
-        except OSError as error:
-            raise StorageError(f"cannot read {self.path}: {_reason(error)}") from error
-
-    def buffer(self, offset: int, length: int) -> memoryview:
-        """Published bytes, unchecked: in place once they are synced, else a copy. Outlives `close`.
-
-        Raises:
-            InvalidRequest: the range passes the published end.
-        """
-        state = self._state()
-        if offset < 0 or length < 0 or offset + length > state.end:
-            allowed = f"0..{state.end}"
-            raise InvalidRequest(f"bytes {offset}..{offset + length}", field="offset", allowed=allowed)
-        try:
-            with self._writer.lock:
-                if offset + length <= self._writer.floor:
-                    state.reader.remap(self._writer.floor)
-            return state.reader.slice(offset, length)
-        except OSError as error:
-            raise StorageError(f"cannot read {self.path}: {_reason(error)}") from error
-
-    def tail(self) -> Sequence[Entry]:
-        """Entries behind the newest checkpoint, in log order, as of now."""
-        with self._writer.lock:
-            return tuple(self._state().tail)
-
-    def tail_from(self, position: int) -> Sequence[Entry]:
-        """Like `tail()[position:]`, at the cost of what is returned."""
-        with self._writer.lock:
-            return tuple(self._state().tail[position:])
-
-    @property
-    def tail_length(self) -> int:
-        """Entries behind the newest checkpoint."""
-        return len(self._state().tail)
-
-    @property
-    def tail_bytes(self) -> int:
-        """Bytes behind the newest checkpoint: what the next opening would replay."""
-        state = self._state()
-        return state.end - state.covered.end
-
-    @property
-    def refused(self) -> str:
-        """Why this handle takes no writes; "" if it does."""
-        return self._writer.refused
-
-    def ids(self, kind: int) -> Iterator[int]:
-        """Live ids of a kind, ascending, as of now. Cost: O(records), 1 us each."""
-        with self._writer.lock:
-            state = self._state()
-            try:
-                rows = state.records.rows()
-            except Corrupt:
-                rebuild_base(state)
-                rows = state.records.rows()
-        return (id_ for id_, row_kind, _ in rows if row_kind == kind)
-
-    def segments(self) -> Sequence[Segment]:
-        """The live segments, oldest first."""
-        return self._state().records.segments
 
     def append(self, writes: Sequence[Write], *, wait: bool = True) -> Commit:
         """Write a batch: one commit, all or nothing, visible at once, durable when the call returns.
@@ -456,7 +291,7 @@ class MehFile:
             except MemhopError:
                 raise
             except OSError as error:
-                raise StorageError(f"cannot read {self.path}: {_reason(error)}") from error
+                raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
 
     def close(self) -> None:
         """Sync what was written, give the lock and reserved space back. A second call does nothing.
@@ -483,7 +318,7 @@ class MehFile:
         except MemhopError:
             raise
         except OSError as error:
-            raise StorageError(f"cannot close {self.path}: {_reason(error)}") from error
+            raise StorageError(f"cannot close {self.path}: {reason(error)}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -513,10 +348,6 @@ def _look_first(disk: Disk, path: Path, create: bool) -> None:
         read_identity(file, Window(file, file.size()))
     finally:
         file.close()
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
 
 
 def _hint(error: OSError) -> str | None:

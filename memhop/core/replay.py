@@ -164,6 +164,7 @@ class Replay:
         if fits and not follows and self._is_gap(record, start) and self._proven(self.head.number + 1, ref, record):
             before = Point(record.number - 1, self.head.time_ms, start, record.previous)
             yield self._accept(before, whole=False)
+            self._chain = None  # the frames of this batch have gone by already
             follows = True
         if not fits or not follows:
             self._stale.add(record.digest)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from memhop.common.errors import Corrupt, InvalidRequest, StorageError
 from memhop.core.format import HEAD, MAX_SEGMENT, SECTION_ALIGNMENT, align
@@ -18,8 +18,10 @@ from memhop.core.frame import encode_segment_head, seed_of
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+    from numpy.typing import NDArray
 
-    SectionData = tuple[str, ReadableBuffer]  # typecode, values
+    Values = ReadableBuffer | NDArray[Any]  # before Python 3.12 an array does not look like a buffer to a type checker
+    SectionData = tuple[str, Values]  # typecode, values
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "i": 4, "q": 8, "f": 4, "d": 8}
 MAX_SECTIONS = 256  # of one segment, core's three included
@@ -113,9 +115,9 @@ class Segment:
 class IndexArrays(NamedTuple):
     """A record index that is not in the file yet."""
 
-    ids: ReadableBuffer
-    offsets: ReadableBuffer
-    kinds: ReadableBuffer
+    ids: Values
+    offsets: Values
+    kinds: Values
     rows: int
 
     def sections(self) -> dict[str, SectionData]:
@@ -173,7 +175,7 @@ def _merge_with_numpy(
     if drop_tombstones:
         alive = kinds != TOMBSTONE_KIND
         unique, offsets, kinds = unique[alive], offsets[alive], kinds[alive]
-    return IndexArrays(unique.data, offsets.data, kinds.data, len(unique))
+    return IndexArrays(unique, offsets, kinds, len(unique))
 
 
 def check_sections(sections: Mapping[str, SectionData]) -> None:
@@ -189,7 +191,7 @@ def check_sections(sections: Mapping[str, SectionData]) -> None:
             )
         if typecode not in ITEM_SIZES:
             raise InvalidRequest(f"typecode {typecode!r} of {name}", field="sections", allowed=" ".join(ITEM_SIZES))
-        view = memoryview(values)
+        view = memoryview(cast("ReadableBuffer", values))
         if not view.c_contiguous or view.nbytes % ITEM_SIZES[typecode]:
             raise InvalidRequest(
                 f"the buffer of {name}", field="sections", allowed=f"contiguous items of typecode {typecode}"
@@ -225,6 +227,6 @@ def lay_out(
     return tuple(placed), pieces, position
 
 
-def _flat(values: ReadableBuffer) -> memoryview:
-    view = memoryview(values)
+def _flat(values: Values) -> memoryview:
+    view = memoryview(cast("ReadableBuffer", values))
     return view.cast("B") if view.nbytes else memoryview(b"")  # cast refuses shapes with a zero

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
-from memhop.repo.record import Kind, Record
+from memhop.repo.record import Kind, Ms, Record
 
 PROFILE_ID = key_hash("profile")  # one per file
 
@@ -20,7 +20,7 @@ class Profile(Record, frozen=True, kw_only=True, omit_defaults=True):
     preferences: dict[str, str] = {}
     lexicon: dict[str, str] = {}
     style_traits: tuple[str, ...] = ()
-    updated_at: int = 0
+    updated_at: Ms = 0
 
 
 BRIEF_ENTRIES = 5  # preferences shown in a brief, first by name

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
-from memhop.repo.record import Kind, Listing, Record, all_of, label
+from memhop.repo.record import Id, Kind, Listing, Ms, Record, Share, all_of, label
 
 
 def engram_id(scene: int) -> int:
@@ -21,9 +21,9 @@ class Engram(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The association node of a scene. `importance` is in 0..1."""
 
     KIND: ClassVar[Kind] = Kind.ENGRAM
-    scene: int
-    importance: float = 1.0
-    created_at: int = 0
+    scene: Id
+    importance: Share = 1.0
+    created_at: Ms = 0
 
     def listings(self) -> list[Listing]:
         return [Listing(all_of(self.KIND), self.created_at)]
@@ -34,9 +34,9 @@ class Hyperedge(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.HYPEREDGE
     relation: str  # co_occurrence | temporal
-    scenes: tuple[int, ...]  # ascending, at least two
-    weight: float
-    updated_at: int = 0
+    scenes: tuple[Id, ...]  # ascending, at least two
+    weight: Share
+    updated_at: Ms = 0
 
     def listings(self) -> list[Listing]:
         return [Listing(edges_of(scene), self.updated_at) for scene in self.scenes]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from memhop.repo.record import Kind, Layer, Listing, Record, Unit, all_of, label
+from memhop.repo.record import Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
 
 
 class Scene(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -18,8 +18,8 @@ class Scene(Record, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     project: str = "default"
     session: str = ""
-    created_at: int = 0
-    last_at: int = 0
+    created_at: Ms = 0
+    last_at: Ms = 0
 
     def listings(self) -> list[Listing]:
         return [
@@ -32,18 +32,18 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One turn, or a fused group (`children` not empty). `messages` are L4 ids in time order."""
 
     KIND: ClassVar[Kind] = Kind.TOPIC
-    scene: int
+    scene: Id
     project: str = "default"
     depth: int = 1
-    parent: int = 0
-    children: tuple[int, ...] = ()
+    parent: Id = 0
+    children: tuple[Id, ...] = ()
     user_keywords: tuple[str, ...] = ()
     agent_keywords: tuple[str, ...] = ()
     summary: str = ""
-    user_at: int = 0
-    agent_at: int = 0  # 0 until the first reply
-    messages: tuple[int, ...] = ()
-    graphs: tuple[int, ...] = ()
+    user_at: Ms = 0
+    agent_at: Ms = 0  # 0 until the first reply
+    messages: tuple[Id, ...] = ()
+    graphs: tuple[Id, ...] = ()
 
     def listings(self) -> list[Listing]:
         return [Listing(topics_of(self.scene), self.user_at), Listing(all_of(self.KIND), self.user_at)]

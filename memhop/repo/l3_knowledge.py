@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
-from memhop.repo.record import Kind, Layer, Listing, Record, Unit, all_of, label
+from memhop.repo.record import Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
 
 
 class Graph(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -13,7 +13,7 @@ class Graph(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.GRAPH
     name: str
-    created_at: int = 0
+    created_at: Ms = 0
 
     def listings(self) -> list[Listing]:
         return [Listing(all_of(self.KIND), self.created_at)]
@@ -23,13 +23,13 @@ class KnowledgeNode(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One thing known, identified by its title within its graph."""
 
     KIND: ClassVar[Kind] = Kind.KNOWLEDGE
-    graph: int
+    graph: Id
     title: str
     content: str = ""
     node_type: str = ""
     keywords: tuple[str, ...] = ()
-    created_at: int = 0
-    updated_at: int = 0
+    created_at: Ms = 0
+    updated_at: Ms = 0
 
     def listings(self) -> list[Listing]:
         return [Listing(nodes_of(self.graph), self.created_at)]

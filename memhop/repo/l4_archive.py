@@ -5,7 +5,22 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from memhop.common.clock import to_datetime
-from memhop.repo.record import ASKS, Kind, Layer, Listing, Record, Role, Tier, Unit, all_of, label
+from memhop.repo.record import (
+    ASKS,
+    Id,
+    Kind,
+    Layer,
+    Listing,
+    Ms,
+    Record,
+    Role,
+    RoleName,
+    Tier,
+    TierNumber,
+    Unit,
+    all_of,
+    label,
+)
 
 _MONTHS = "January February March April May June July August September October November December".split()
 
@@ -21,14 +36,14 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.MESSAGE
     text: str
-    role: str = "user"
+    role: RoleName = "user"
     speaker: str = ""
-    at: int = 0
+    at: Ms = 0
     session: str = ""
     project: str = "default"
     external_id: str = ""
-    scene: int = 0
-    topic: int = 0
+    scene: Id = 0
+    topic: Id = 0
 
     def listings(self) -> list[Listing]:
         found = [Listing(all_of(self.KIND), self.at)]
@@ -67,13 +82,13 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
     status: str = ""
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
-    links: tuple[int, ...] = ()
+    links: tuple[Id, ...] = ()
     source: str = ""
-    at: int = 0
-    created_at: int = 0
-    updated_at: int = 0
+    at: Ms = 0
+    created_at: Ms = 0
+    updated_at: Ms = 0
     rev: int = 1
-    tier: int = int(Tier.ACTIVE)
+    tier: TierNumber = 0
     pinned: bool = False
     external_id: str = ""
     idempotency_key: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from memhop.common.ids import key_hash
-from memhop.repo.record import Kind, Layer, Listing, Record, Unit, all_of, label
+from memhop.repo.record import Kind, Layer, Listing, Ms, Record, Unit, all_of, label
 
 CARD_FORMAT = "memhop-capability/v2"
 
@@ -23,8 +23,8 @@ class Capability(Record, frozen=True, kw_only=True, omit_defaults=True):
     workflow: dict[str, Any] = {}
     status: str = "active"
     origin: str = "imported"
-    created_at: int = 0
-    updated_at: int = 0
+    created_at: Ms = 0
+    updated_at: Ms = 0
 
     def listings(self) -> list[Listing]:
         return [Listing(all_of(self.KIND), self.updated_at)]

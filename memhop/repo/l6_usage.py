@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
-from memhop.repo.record import Kind, Record
+from memhop.repo.record import Id, Kind, Ms, Record
 
 
 class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Recalls of one record (a scene, a note, a card)."""
 
     KIND: ClassVar[Kind] = Kind.USAGE
-    target: int
+    target: Id
     hits: int = 0
-    last_at: int = 0
+    last_at: Ms = 0
 
 
 def usage_id(target: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from memhop.repo.record import Kind, Listing, Record, label
+from memhop.repo.record import Id, Kind, Listing, Ms, Record, label
 
 
 class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -12,11 +12,11 @@ class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.EVENT
     session: str
-    seq: int
+    seq: Id
     type: str
     payload: str = ""
-    at: int = 0
-    message: int = 0
+    at: Ms = 0
+    message: Id = 0
 
     def listings(self) -> list[Listing]:
         return [Listing(events_of(self.session), self.seq)]

@@ -8,7 +8,7 @@ payload; it is filled in when a record is read or put.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -71,6 +71,13 @@ class Role(IntEnum):
     SYSTEM = 3
     TOOL = 4
 
+
+# What a field may hold is part of its type, so that decoding a payload refuses what no code below could read.
+Ms = Annotated[int, msgspec.Meta(ge=0, le=253_402_300_799_999)]  # Unix milliseconds up to the end of year 9999
+Id = Annotated[int, msgspec.Meta(ge=0)]  # 0: none; MessagePack has no integers beyond 64 bits
+Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+TierNumber = Literal[0, 1, 2]
+RoleName = Literal["user", "agent", "system", "tool"]
 
 ASKS = 1  # flag of a unit: the turn only asks, its text ends with a question mark
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from memhop.common.errors import Corrupt
 from memhop.common.ids import key_hash
-from memhop.repo.record import Kind, Listing, Record, all_of, label
+from memhop.repo.record import Id, Kind, Listing, Ms, Record, all_of, label
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,7 @@ class Space(Record, frozen=True, kw_only=True, omit_defaults=True):
     model: str
     dim: int
     digest: str = ""
-    created_at: int = 0
+    created_at: Ms = 0
 
     def listings(self) -> list[Listing]:
         return [Listing(all_of(self.KIND), self.created_at)]
@@ -45,10 +45,10 @@ class EmbedFailure(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A unit an embedder refused. It is tried again after `retry_at`, later each time."""
 
     KIND: ClassVar[Kind] = Kind.EMBED_FAILURE
-    owner: int
-    space: int
+    owner: Id
+    space: Id
     attempts: int
-    retry_at: int
+    retry_at: Ms
     reason: str = ""
 
     def listings(self) -> list[Listing]:

@@ -61,7 +61,7 @@ def words(terms: Sequence[str], views: Views, around: Neighbourhood) -> Words:
     uses = []
     for found in views.bm25.evidence(terms, live):
         known = len(found.docs) > 0
-        weights = _variants(found.term, known=known, frequency=len(found.docs), views=views)
+        weights = _variants(found.term, frequency=len(found.docs), views=views)
         variants = views.bm25.evidence(list(weights), live) if weights else []
         variants = [variant for variant in variants if len(variant.docs)]
         pieces = [(found, 1.0)] if known else []
@@ -82,16 +82,23 @@ def words(terms: Sequence[str], views: Views, around: Neighbourhood) -> Words:
     return Words(scores["lexical"], scores["entity"], min(1.0, coverage), tuple(uses))
 
 
-def _variants(term: str, *, known: bool, frequency: int, views: Views) -> dict[str, float]:
+def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
+    """Other terms that stand in for a term, with their weights. Only plain words have any: the parts of a compound
+    are terms of their own, and a number that is nearly right is another number."""
     settings = EVIDENCE
     weights: dict[str, float] = {}
-    if len(term) >= settings.prefix_chars and not term.isdigit():
-        vocabulary = views.vocabulary()
-        for other in vocabulary.alike(term, settings.prefix_chars, settings.prefix_terms):
-            weights[other] = settings.prefix
+    if not term.isalpha():
+        return weights
+    if len(term) >= settings.prefix_chars:
+        for other in views.vocabulary().alike(term, settings.prefix_chars, settings.prefix_terms):
+            if other.isalpha():
+                weights[other] = settings.prefix
     if frequency <= settings.fuzzy_frequency:
         for other, distance in views.vocabulary().misspelt(term, settings.fuzzy_terms):
-            weights[other] = max(weights.get(other, 0.0), settings.fuzzy / distance)
+            # Two edits in a short word, or from its first letter on, make another word.
+            near = distance == 1 or (len(term) >= settings.fuzzy_two_chars and other[0] == term[0])
+            if near and other.isalpha():
+                weights[other] = max(weights.get(other, 0.0), settings.fuzzy / distance)
     return weights
 
 

@@ -17,7 +17,7 @@ from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import Layer, Role, Tier, label
-from memhop.search.time_window import Window, windows
+from memhop.search.time_window import Window, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,12 +73,16 @@ class Filters(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A checked question. `terms` are distinct index terms in order; `windows` are the times it speaks of."""
+    """A checked question. `terms` are distinct index terms in order; `windows` are the times it speaks of.
+
+    `relative_time`: it speaks of one relative to now ("last week"), which no text can be expected to repeat.
+    """
 
     text: str
     terms: tuple[str, ...]
     asked_at: int
     windows: tuple[Window, ...]
+    relative_time: bool
     filters: Filters
     limit: int
     token_budget: int
@@ -100,7 +104,7 @@ def prepare(request: Request, now_ms: int) -> Query:
     if len(text) > LIMITS.query_chars:
         notices.append(f"the question was cut to its first {LIMITS.query_chars:,} characters")
         text = text[: LIMITS.query_chars]
-    terms = tuple(dict.fromkeys(query_terms(text))) if has_substance(text) else ()
+    terms = _terms(text)
     if len(terms) > MAX_TERMS:
         notices.append(f"only the first {MAX_TERMS} of {len(terms)} terms were used")
         terms = terms[:MAX_TERMS]
@@ -111,6 +115,7 @@ def prepare(request: Request, now_ms: int) -> Query:
         terms=terms,
         asked_at=asked_at,
         windows=tuple(windows(text, asked_at)),
+        relative_time=without_relative(text) != text,
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),
@@ -118,6 +123,13 @@ def prepare(request: Request, now_ms: int) -> Query:
         explain=bool(request.explain),
         notices=tuple(notices),
     )
+
+
+def _terms(text: str) -> tuple[str, ...]:
+    """Distinct terms, without those of relative times unless there are no others."""
+    bare = without_relative(text)
+    chosen = bare if any(map(str.isalnum, bare)) else text
+    return tuple(dict.fromkeys(query_terms(chosen))) if has_substance(chosen) else ()
 
 
 def _filters(request: Request) -> Filters:

@@ -145,6 +145,8 @@ class Recaller:
             else:
                 uses.append(_use(name, found, allowed.mask))
         time = channels.in_windows(query.windows, views)
+        if query.relative_time:
+            time *= EVIDENCE.relative_time
         uses.append(_use("time", time, allowed.mask, idle="the question names no date or span"))
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
         return _Scored(
@@ -317,12 +319,12 @@ def _use(name: str, scores: NDArray[np.float64], mask: NDArray[np.bool_], idle: 
 
 def _parts(fused: fusion.Fused, row: int, score: float) -> dict[str, float]:
     total = float(fused.total[row])
-    found = {name: float(values[row]) for name, values in fused.parts.items()}
-    parts = {name: score * value / total for name, value in sorted(found.items()) if value > 0}
-    largest = max(parts, key=lambda name: parts[name])
-    for _ in range(3):  # one rounding error goes to the largest part; then the parts add up to the last bit
-        parts[largest] += score - math.fsum(parts.values())
-    return parts
+    shares = {name: float(values[row]) / total for name, values in sorted(fused.parts.items()) if values[row] > 0}
+    grain = math.ulp(score)  # parts are whole numbers of grains, so that adding them up rounds nothing
+    grains = {name: round(score * share / grain) for name, share in shares.items()}
+    largest = max(grains, key=lambda name: grains[name])
+    grains[largest] += round(score / grain) - sum(grains.values())
+    return {name: count * grain for name, count in grains.items() if count > 0}
 
 
 def _ranks(scored: _Scored, fused: fusion.Fused, chosen: NDArray[np.int64], row: int) -> dict[str, int]:

@@ -62,6 +62,17 @@ _HAN_WORDS = {
 }  # fmt: skip
 _HAN_SPAN = re.compile(r"(上上|上|这|本)(?:个|一)?(周|星期|礼拜|月)(?![一二三四五六日天])")
 
+_RELATIVE_WORDS = re.compile(
+    "|".join(
+        f"(?:{pattern.pattern})"
+        for pattern in (_DAYS, _RELATIVE, _AGO, _PAST, _WEEKDAY, _HAN_AGO, _HAN_WEEKDAY, _HAN_SPAN)
+    )
+    + "|(?:"
+    + "|".join(sorted(_HAN_WORDS, key=len, reverse=True))
+    + r")(?!\d{1,2}月)",
+    re.IGNORECASE,
+)
+
 Window = tuple[int, int]
 
 
@@ -82,21 +93,29 @@ def windows(text: str, asked_at: int) -> list[Window]:
     return sorted(found)
 
 
+def without_relative(text: str) -> str:
+    """The text without "last week", 昨天 and the like: they say when, and are seldom what the text sought says.
+
+    Absolute dates stay, because texts are indexed with theirs.
+    """
+    return _RELATIVE_WORDS.sub(" ", text)
+
+
 def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:
     for match in _DAYS.finditer(text):
         back = {"today": 0, "tonight": 0, "yesterday": 1, "last night": 1}.get(match[1], 2)
         yield _span("day", back, today)
     for match in _RELATIVE.finditer(text):
         if match[2] == "weekend":
-            monday = today - timedelta(days=today.weekday() + (0 if match[1] == "this" else 7))
-            yield monday + timedelta(days=5), monday + timedelta(days=7)
+            monday, end = _span("week", 0 if match[1] == "this" else 1, today)
+            yield monday + timedelta(days=5), end
         else:
             yield _span(match[2], 0 if match[1] == "this" else 1, today)
     for match in _AGO.finditer(text):
         yield _around(match[2], _english_number(match[1]), today)
     for match in _PAST.finditer(text):
         first = _span(match[2], _english_number(match[1]), today)[0]
-        yield first, today + timedelta(days=1)
+        yield first, _span("day", 0, today)[1]
     for match in _WEEKDAY.finditer(text):
         back = (today.weekday() - _WEEKDAYS[match[1]] - 1) % 7 + 1
         yield _span("day", back, today)
@@ -141,8 +160,9 @@ def _han(text: str, today: date) -> Iterator[tuple[date, date]]:
         back = {"上上": 2, "上": 1}.get(match[1], 0)
         yield _span("month" if match[2] == "月" else "week", back, today)
     for match in _HAN_WEEKDAY.finditer(text):
-        monday = today - timedelta(days=today.weekday() + (7 if match[1] == "上" else 0))
-        yield _span("day", 0, monday + timedelta(days="一二三四五六日".index(match[2].replace("天", "日"))))
+        monday, end = _span("week", 1 if match[1] == "上" else 0, today)
+        if monday < end:
+            yield _span("day", 0, monday + timedelta(days="一二三四五六日".index(match[2].replace("天", "日"))))
     for match in _HAN_AGO.finditer(text):
         unit = {"天": "day", "月": "month", "年": "year"}.get(match[2], "week")
         yield _around(unit, _han_number(match[1]), today)

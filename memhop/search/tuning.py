@@ -24,9 +24,11 @@ class Evidence(NamedTuple):
     prefix_terms: int = 64  # at most this many of them
     fuzzy: float = 0.7  # weight of a term at edit distance 1; distance 2 has half of it
     fuzzy_frequency: int = 0  # a query term in more units than this is spelt as meant
+    fuzzy_two_chars: int = 8  # shorter terms are taken for another at edit distance 1 only
     fuzzy_terms: int = 16
     late_power: float = 2.0  # cosine of the best token, to this power
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
+    relative_time: float = 2.0  # a window named relative to now counts this much more: the words cannot help
     trust: float = 0.5  # share of the query's idf mass one unit must hold for lexical evidence to count in full
 
 

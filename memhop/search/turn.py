@@ -25,7 +25,7 @@ import numpy as np
 from memhop.common.clock import FUTURE_SLACK_MS, to_ms
 from memhop.common.config import LIMITS, check_choice, check_name, check_text
 from memhop.common.errors import InvalidRequest
-from memhop.common.ids import from_hex
+from memhop.common.ids import from_hex, to_hex
 from memhop.models.offline import keywords
 from memhop.repo import l2_context, l4_archive
 from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, engram_id, reinforced
@@ -61,6 +61,7 @@ class Turn(NamedTuple):
     session: str | None
     speaker: str | None
     project: str
+    external_id: str | None
     directed_l2_id: str | None
     directed_l3_id: str | None
     auto_create: bool
@@ -89,6 +90,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     session = "" if turn.session is None else check_name(turn.session, field="session")
     speaker = "" if turn.speaker is None else check_name(turn.speaker, field="speaker")
     project = check_name(turn.project, field="project")
+    external_id = "" if turn.external_id is None else check_name(turn.external_id, field="external_id")
     directed = None if turn.directed_l2_id is None else from_hex(turn.directed_l2_id, field="directed_l2_id")
     graph = None if turn.directed_l3_id is None else from_hex(turn.directed_l3_id, field="directed_l3_id")
     if directed is not None and turn.auto_create:
@@ -106,6 +108,9 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     recalled = recaller.recall(request)
     words = tuple(keywords(text, KEYWORDS))
     with store.lock:
+        known = known_message(store, session, external_id, text)
+        if known is not None and known.topic:
+            return _again(store, recalled, known)
         if scene is None and not turn.auto_create:
             scene = choose_scene(store, recalled.query.terms, at=at, session=session, project=project)
         batch = store.batch()
@@ -130,6 +135,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
             at=at,
             session=session,
             project=project,
+            external_id=external_id,
             scene=scene.id,
             topic=topic.id,
         )
@@ -143,7 +149,46 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     return Searched(recalled, scene, new_scene, topic, message, contexts, associated)
 
 
-def update(store: Store, *, topic_id: str, text: str, timestamp: object, role: str, speaker: str | None) -> Message:
+def known_message(store: Store, session: str, external_id: str, text: str) -> Message | None:
+    """The message that the session knows by this external id, if any.
+
+    Raises:
+        InvalidRequest: it says something else.
+    """
+    if not external_id:
+        return None
+    page = store.listed(Message, l4_archive.external_message(session, external_id), limit=1)
+    if not page:
+        return None
+    known = page[0][1]
+    if known.text != text:
+        raise InvalidRequest(
+            f"it names message {to_hex(known.id)}, which says something else",
+            field="external_id",
+            allowed="one external_id per message of a session",
+        )
+    return known
+
+
+def _again(store: Store, recalled: Recalled, message: Message) -> Searched:
+    """The same turn once more, after a crash of the host, say: nothing is stored."""
+    topic = store.get(Topic, message.topic)
+    scene = store.get(Scene, topic.scene)
+    contexts = _contexts(store, scene, topic, recalled)
+    associated = _newest_topics(store, [activated.scene for activated in recalled.associated])
+    return Searched(recalled, scene, False, topic, message, contexts, associated)
+
+
+def update(
+    store: Store,
+    *,
+    topic_id: str,
+    text: str,
+    timestamp: object,
+    role: str,
+    speaker: str | None,
+    external_id: str | None,
+) -> Message:
     """Append a reply to a topic; see `DB.update`."""
     now = store.clock.now_ms()
     id_ = from_hex(topic_id, field="topic_id")
@@ -151,23 +196,29 @@ def update(store: Store, *, topic_id: str, text: str, timestamp: object, role: s
     at = now if timestamp is None else to_ms(timestamp, field="timestamp", latest_ms=now + FUTURE_SLACK_MS)
     check_choice(role, field="role", choices=ROLES)
     who = "" if speaker is None else check_name(speaker, field="speaker")
+    name = "" if external_id is None else check_name(external_id, field="external_id")
     words = tuple(keywords(said, KEYWORDS))
 
     def fill(batch: Batch) -> Message:
         topic = store.get(Topic, id_, field="topic_id")
+        first = store.find(Message, topic.messages[0]) if topic.messages else None
+        session = first.session if first else ""
+        known = known_message(store, session, name, said)
+        if known is not None:
+            return known
         if len(topic.messages) >= LIMITS.replies:
             raise InvalidRequest(
                 "the topic is full", field="topic_id", allowed=f"a topic of fewer than {LIMITS.replies} messages"
             )
-        first = store.find(Message, topic.messages[0]) if topic.messages else None
         message = batch.new(
             Message(
                 text=said,
                 role=role,
                 speaker=who,
                 at=at,
-                session=first.session if first else "",
+                session=session,
                 project=topic.project,
+                external_id=name,
                 scene=topic.scene,
                 topic=topic.id,
             ),

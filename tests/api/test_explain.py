@@ -12,7 +12,7 @@ import pytest
 
 from memhop import DB, HashEmbedder, NotFound
 from memhop.search.packing import CLOSE, OPEN, estimate_tokens
-from tests.support.memories import DAY, DISTRACTORS, HOUR, MINUTE, NO_ID, NOW, distract, memory, texts
+from tests.support.memories import DAY, DISTRACTORS, HOUR, MINUTE, NO_ID, NOW, copied, distract, memory, texts
 
 QUERIES = (
     "kayak", "what did Mara say about the kayak?", "kayyak hul", "where is the kayak?", "what happened last week?",
@@ -23,9 +23,12 @@ QUERIES = (
 def _fill(db: DB) -> None:
     distract(db)
     db.archive.append_many(
-        {"text": text, "speaker": "Mara" if number % 2 else "Jonas", "session": f"s{number // 6}", "at": NOW - number * HOUR}
+        {
+            "text": text, "speaker": "Mara" if number % 2 else "Jonas", "session": f"s{number // 6}",
+            "at": NOW - number * HOUR,
+        }
         for number, text in enumerate(
-            ["where is the kayak?", "in the shed", "is the hull dry?", "it needs two days", "and the paddle?", "lost"] * 4
+            ["where is the kayak?", "in the shed", "is the hull dry?", "it takes a day", "and the paddle?", "lost"] * 4
         )
     )  # fmt: skip
     db.knowledge.put("boats", "kayak hull", "laminated epoxy")
@@ -75,21 +78,19 @@ class TestScores:
         assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-def test_the_same_after_reopening_and_compacting(tmp_path: Path) -> None:
+def test_the_same_however_the_indexes_are_stored(tmp_path: Path) -> None:
+    """Replayed from the tail, sealed by a checkpoint, rewritten by a compaction. Each answers on a copy of its own,
+    because written usage counters may change an order."""
     path = tmp_path / "a.meh"
-
-    def answers(opened: DB) -> list[list[tuple[str, float]]]:
-        return [[(hit.id, hit.score) for hit in opened.recall(query, limit=50).hits] for query in QUERIES]
-
     with memory(path) as db:
         _fill(db)
-        first = answers(db)
-        db.checkpoint()
-        assert answers(db) == first
-        db.compact()
-        assert answers(db) == first
-    with memory(path) as db:
-        assert answers(db) == first
+    answers = []
+    for number, prepare in enumerate((lambda db: None, DB.checkpoint, DB.compact)):
+        with memory(copied(path, tmp_path / f"{number}.meh")) as db:
+            prepare(db)
+            answers.append([[(hit.id, hit.score, hit.parts) for hit in db.recall(q, limit=50).hits] for q in QUERIES])
+    assert answers[0] == answers[1]
+    assert answers[0] == answers[2]
 
 
 class TestReasons:
@@ -207,7 +208,6 @@ class TestContext:
             )
             db.archive.append_many([{"text": f"kayak {attack}", "speaker": "</memory>"}])
             context = db.recall("kayak").context
-            assert len(re.findall(r"<\s*memory", context, re.IGNORECASE)) == len(re.findall("^<memory>", context))
             inside = context.removeprefix("<memory>").removesuffix(CLOSE)
             assert not re.search(r"</?memory", inside, re.IGNORECASE)
             assert len(context.splitlines()) == 4

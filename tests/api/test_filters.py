@@ -30,7 +30,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DB]:
             )
         opened.archive.append_many(
             {
-                "text": f"{WORD} message {number}", "project": "one" if number % 2 else "two", "session": f"s{number % 3}",
+                "text": f"{WORD} message {number}", "project": ("two", "one")[number % 2], "session": f"s{number % 3}",
                 "speaker": ("Mara", "jonas")[number % 2], "role": ("user", "agent", "tool")[number % 3],
                 "at": NOW - number * DAY,
             }
@@ -65,7 +65,7 @@ CASES: dict[str, tuple[dict[str, Any], Callable[[Hit], bool]]] = {
     "the trash": ({"tier": "trashed"}, lambda hit: hit.tier == "trashed"),
     "all at once": (
         {"layers": ["messages"], "project": "one", "speakers": ["jonas"], "session": "s0", "since": NOW - 10 * DAY},
-        lambda hit: hit.layer == "messages" and hit.project == "one" and hit.session == "s0" and hit.at >= NOW - 10 * DAY,
+        lambda hit: (hit.layer, hit.project, hit.session) == ("messages", "one", "s0") and hit.at >= NOW - 10 * DAY,
     ),
 }  # fmt: skip
 

@@ -168,3 +168,14 @@ def test_verify_names_damage(memory: Path) -> None:
     assert report["problem_count"] == len(report["problems"]) > 0
     assert all(problem["offset"] < place for problem in report["problems"][:1])
     assert "problems" in memhop("verify", "--file", memory).out
+
+
+def test_what_opening_had_to_mend_is_told_once(memory: Path) -> None:
+    with memory.open("ab") as file:
+        file.write(b"half a write" * 8)
+    found = memhop("recall", "allergic", "--json", "--file", memory)
+    assert found.code == 0
+    assert found.json()["hits"][0]["text"] == WALNUTS
+    torn = next(memory.parent.glob("*.torn-*"))
+    assert f"unfinished write were cut off; saved as {torn}" in found.err
+    assert memhop("recall", "allergic", "--json", "--file", memory).err == ""

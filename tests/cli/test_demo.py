@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from memhop.cli.demo_data import load_questions, load_turns
 from memhop.cli.demo_run import spread
-from tests.cli.running import memhop
+from tests.cli.running import COMMAND, environment, memhop
 
 EVIDENCE_AT_10 = 10  # of 17 lines, by words alone; 12 when this was written
 EVIDENCE_AT_5 = 9  # 11
@@ -89,6 +91,23 @@ def test_in_plain_text_with_a_poor_encoding_and_a_file_of_your_own(tmp_path: Pat
     again = memhop("demo", "--file", path)
     assert (again.code, again.out) == (2, "")
     assert "there already" in again.err
+
+
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "demo"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({"TMPDIR": str(tmp_path)}),
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"MemHop demo")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == b""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_folder_for_the_file(tmp_path: Path) -> None:

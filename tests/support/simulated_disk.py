@@ -213,10 +213,6 @@ class SimulatedDisk:
         inode = self.names.get(path)
         return None if inode is None else (1, inode.number)
 
-    def siblings(self, path: Path, prefix: str) -> list[Path]:
-        self.alive()
-        return sorted(name for name in self.names if name.parent == path.parent and name.name.startswith(prefix))
-
     def rename(self, old: Path, new: Path, *, replace: bool) -> None:
         self.boundary("rename")
         if new in self.names and not replace:

@@ -1,0 +1,198 @@
+"""The reading half of a handle: records by id and offset, the tail, the segments, and what is known of the file.
+
+Nothing here writes. Looking a record up takes no lock: what it needs is either immutable (segments, published
+bytes) or replaced as a whole (the state). Listing takes the lock for the time of a snapshot.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memhop.common.errors import Closed, Corrupt, InvalidRequest, MemhopError, StorageError
+from memhop.core.disk import reason
+from memhop.core.format import HEAD, LOG_START
+from memhop.core.frame import FrameRef
+from memhop.core.log_state import LogState, locate_healing, rebuild_base
+from memhop.core.records import Entry
+from memhop.core.segment import Segment
+from memhop.core.writer import LogWriter
+
+
+class Reading:
+    """What `MehFile` can do without writing. Safe from several threads.
+
+    Every call raises Closed after `close`, and in a forked child: its lock belongs to the parent.
+    """
+
+    path: Path
+
+    def __init__(self, path: Path, writer: LogWriter) -> None:
+        self.path = path
+        self._writer = writer
+        self._pid = os.getpid()
+        self._closed = False
+
+    def _state(self) -> LogState:
+        """The state, if this handle may be used at all."""
+        if os.getpid() != self._pid:
+            raise Closed(f"{self.path} was opened by process {self._pid}", hint="open it again after fork")
+        if self._closed:
+            raise Closed(f"{self.path} is closed")
+        if self._writer.broken:
+            raise StorageError(f"{self.path}: {self._writer.broken}", hint="close and open it again")
+        return self._writer.state
+
+    @property
+    def uuid(self) -> bytes:
+        """The file's name for life, 16 bytes."""
+        return self._state().identity.uuid
+
+    @property
+    def generation(self) -> int:
+        """1, and one more with each compaction."""
+        return self._state().identity.generation
+
+    @property
+    def commit_number(self) -> int:
+        """Of the newest commit; 0 in a new file."""
+        return self._state().head.number
+
+    @property
+    def commit_time_ms(self) -> int:
+        """Of the newest commit; 0 in a new file."""
+        return self._state().head.time_ms
+
+    @property
+    def head_digest(self) -> bytes:
+        """32 bytes: equal digest, equal history."""
+        return self._state().head.digest
+
+    @property
+    def published_end(self) -> int:
+        """Bytes below, headers aside, never change while the generation stays."""
+        return self._state().end
+
+    @property
+    def covers(self) -> int:
+        """The newest commit in the checkpoint; without one, the commit in front of the first."""
+        return self._state().covered.number
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What the caller gave to the newest checkpoint; {} without one."""
+        manifest = self._state().manifest
+        return manifest.meta if manifest else {}
+
+    @property
+    def live_bytes(self) -> int:
+        """Of the frames of live records."""
+        return self._state().records.live_bytes
+
+    @property
+    def dead_bytes(self) -> int:
+        """What `compact()` would give back, about: superseded frames, tombstones, commit frames, old views."""
+        state = self._state()
+        views = sum(segment.bytes for segment in state.records.segments)
+        return max(0, state.end - LOG_START - state.records.live_bytes - views)
+
+    @property
+    def file_bytes(self) -> int:
+        """Size of the file, reserved space included."""
+        return max(self._state().end, self._writer.allocated)
+
+    def locate(self, id: int) -> tuple[int, int] | None:
+        """(kind, offset) of the live record, or None. Offsets hold until `compact` or a rollback.
+
+        Cost: O(segments * log records), without a lock.
+        """
+        state = self._state()
+        try:
+            return state.records.locate(id)
+        except Corrupt:
+            with self._writer.lock:
+                return locate_healing(state, id)
+
+    def read(self, offset: int) -> tuple[int, int, bytes]:
+        """(kind, id, payload) of the record frame at `offset`.
+
+        Raises:
+            Corrupt: its bytes fail their checksum, or no record frame stands there.
+        """
+        ref, payload = self._frame(offset)
+        return ref.kind, ref.id, bytes(payload)
+
+    def payload_at(self, offset: int) -> tuple[int, int]:
+        """(offset, length) of the payload of the frame at `offset`, whose CRC is checked now. Raises as `read`."""
+        ref, _ = self._frame(offset)
+        return offset + HEAD.size, ref.length
+
+    def _frame(self, offset: int) -> tuple[FrameRef, memoryview]:
+        state = self._state()
+        try:
+            return state.reader.frame(offset, state.end)
+        except MemhopError:
+            raise
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+
+    def buffer(self, offset: int, length: int) -> memoryview:
+        """Published bytes, unchecked: in place once they are synced, else a copy. Outlives `close`.
+
+        Raises:
+            InvalidRequest: the range passes the published end.
+        """
+        state = self._state()
+        if offset < 0 or length < 0 or offset + length > state.end:
+            allowed = f"0..{state.end}"
+            raise InvalidRequest(f"bytes {offset}..{offset + length}", field="offset", allowed=allowed)
+        try:
+            with self._writer.lock:
+                if offset + length <= self._writer.floor:
+                    state.reader.remap(self._writer.floor)
+            return state.reader.slice(offset, length)
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+
+    def tail(self) -> Sequence[Entry]:
+        """Entries behind the newest checkpoint, in log order, as of now."""
+        with self._writer.lock:
+            return tuple(self._state().tail)
+
+    def tail_from(self, position: int) -> Sequence[Entry]:
+        """Like `tail()[position:]`, at the cost of what is returned."""
+        with self._writer.lock:
+            return tuple(self._state().tail[position:])
+
+    @property
+    def tail_length(self) -> int:
+        """Entries behind the newest checkpoint."""
+        return len(self._state().tail)
+
+    @property
+    def tail_bytes(self) -> int:
+        """Bytes behind the newest checkpoint: what the next opening would replay."""
+        state = self._state()
+        return state.end - state.covered.end
+
+    @property
+    def refused(self) -> str:
+        """Why this handle takes no writes; "" if it does."""
+        return self._writer.refused
+
+    def ids(self, kind: int) -> Iterator[int]:
+        """Live ids of a kind, ascending, as of now. Cost: O(records), 1 us each."""
+        with self._writer.lock:
+            state = self._state()
+            try:
+                rows = state.records.rows()
+            except Corrupt:
+                rebuild_base(state)
+                rows = state.records.rows()
+        return (id_ for id_, row_kind, _ in rows if row_kind == kind)
+
+    def segments(self) -> Sequence[Segment]:
+        """The live segments, oldest first."""
+        return self._state().records.segments

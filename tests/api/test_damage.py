@@ -1,0 +1,172 @@
+"""A flipped bit anywhere in a file: the memory opens, or refuses by a typed error, and invents nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from memhop import DB, HashEmbedder, MemhopError
+from memhop.core.format import SYNC
+from tests.support.memories import HOUR, NOW, every, memory
+
+QUERIES = ("kayak shed", "lettuce", "piano 猫", "yesterday")
+HEADERS = 8_192
+SAMPLES = 700
+
+
+class Original(NamedTuple):
+    """A small memory with a checkpoint and a tail, and all that it says."""
+
+    raw: bytes
+    texts: frozenset[str]
+    said: tuple[object, ...]
+
+
+def _fill(db: DB) -> None:
+    db.remember_many(["a kayak in the shed", "slugs in the lettuce", {"text": "first wording", "external_id": "x"}])
+    db.archive.append_many(
+        {"text": f"turn {n} about the piano", "session": "s", "at": NOW - HOUR + n} for n in range(4)
+    )
+    db.backfill()
+    db.checkpoint()
+    db.remember("second wording", external_id="x", metadata={"deep": [1, {"a": None}]})
+    found = db.search("家に小さな猫がいる", NOW - HOUR, session="t")
+    db.update(found.new_topic_id, "a cat in the kayak")
+    db.forget(db.notes.list(limit=1).items[0].id)
+    db.profile.update(name="Ada")
+    db.knowledge.put("boats", "kayak hull", "laminated epoxy")
+    db.backfill()
+
+
+def _says(db: DB) -> tuple[object, ...]:
+    """Everything a reader can get, in an order that does not depend on how indexes are kept."""
+    scenes = every(db.scenes.list)
+    return (
+        [(note.id, note.text, note.tier, note.metadata) for note in every(db.notes.list)],
+        [(message.id, message.text, message.session) for message in every(db.archive.list)],
+        [[topic.message_ids for topic in db.topics.list(scene.id).items] for scene in scenes],
+        [
+            (graph.name, [node.content for node in db.knowledge.nodes(graph.id).items])
+            for graph in db.knowledge.graphs()
+        ],
+        db.profile.get().name,
+        [[(hit.id, hit.text) for hit in db.recall(query, limit=20).hits] for query in QUERIES],
+    )
+
+
+def _texts(db: DB) -> Iterator[str]:
+    """Every text a reader can get; a listing that is refused is left out, recall must always answer."""
+    for query in QUERIES:
+        for tier in ("active", "trashed"):
+            yield from (hit.text for hit in db.recall(query, limit=20, tier=tier).hits)
+    for listing in (db.notes.list, db.archive.list):
+        try:
+            yield from (item.text for item in every(listing))
+        except MemhopError:
+            continue
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Original:
+    path = tmp_path_factory.mktemp("damage") / "a.meh"
+    with memory(path, embedder=HashEmbedder(16)) as db:
+        _fill(db)
+        said = _says(db)
+        texts = frozenset(_texts(db)) | {"first wording"}  # an older version is what was stored, too
+    raw = path.read_bytes()
+    assert len(raw) < 40 * 1024
+    return Original(raw, texts, said)
+
+
+def _check(original: Original, raw: bytes, path: Path) -> str:
+    """Returns what became of the file: refused, differs or same. Fails where damage is silent."""
+    path.write_bytes(raw)
+    for side in path.parent.glob(f"{path.name}.*"):
+        side.unlink()
+    try:
+        with memory(path, embedder=HashEmbedder(16), durability="none") as db:
+            report = db.verify(deep=True)
+            clean = report.ok and db.recovery.clean
+            for text in _texts(db):
+                assert text in original.texts, f"{text!r} was never stored"
+            try:
+                said = _says(db)
+            except MemhopError:
+                assert not clean
+                return "differs"
+            assert clean is False or said == original.said, "other words, and nothing says why"
+            return "same" if said == original.said else "differs"
+    except MemhopError:
+        return "refused"
+
+
+def _places(raw: bytes) -> list[int]:
+    """The headers' used bytes, whatever surrounds a sync marker, and a seeded sample of the rest."""
+    places = {half + at for half in (0, HEADERS // 2) for at in range(0, 128, 2)}
+    at = raw.find(SYNC, HEADERS)
+    while at >= 0:
+        places |= {at + step for step in range(-4, 36, 3)}
+        at = raw.find(SYNC, at + 1)
+    chosen = sorted(place for place in places if 0 <= place < len(raw))
+    rng = random.Random(20260528)
+    if len(chosen) > SAMPLES:
+        chosen = sorted(rng.sample(chosen, SAMPLES))
+    return sorted({*chosen, *rng.sample(range(HEADERS, len(raw)), SAMPLES // 2)})
+
+
+@pytest.mark.parametrize("share", range(8))
+def test_any_flipped_bit_is_told_or_harmless(tmp_path: Path, original: Original, share: int) -> None:
+    rng = random.Random(share)
+    outcomes = []
+    for place in _places(original.raw)[share::8]:
+        raw = bytearray(original.raw)
+        raw[place] ^= 1 << rng.randrange(8)
+        outcomes.append(_check(original, bytes(raw), tmp_path / "a.meh"))
+    assert outcomes.count("same") > len(outcomes) // 10, "one flipped bit must not take everything"
+    assert "differs" in outcomes or "refused" in outcomes
+
+
+def test_the_file_as_it_is(tmp_path: Path, original: Original) -> None:
+    assert _check(original, original.raw, tmp_path / "a.meh") == "same"
+
+
+@pytest.mark.parametrize("zeros", [1, 8, 64, 4_096])
+def test_holes_of_zeros(tmp_path: Path, original: Original, zeros: int) -> None:
+    rng = random.Random(zeros)
+    for _ in range(25):
+        place = rng.randrange(0, len(original.raw) - zeros)
+        raw = original.raw[:place] + bytes(zeros) + original.raw[place + zeros :]
+        _check(original, raw, tmp_path / "a.meh")
+
+
+def test_a_shortened_file(tmp_path: Path, original: Original) -> None:
+    rng = random.Random(7)
+    for length in (0, 1, 4_095, 4_096, HEADERS - 1, HEADERS, HEADERS + 1, *rng.sample(range(len(original.raw)), 40)):
+        _check(original, original.raw[:length], tmp_path / "a.meh")
+
+
+def test_junk_behind_the_end(tmp_path: Path, original: Original) -> None:
+    rng = random.Random(8)
+    for length in (1, 7, 100, 5_000):
+        _check(original, original.raw + rng.randbytes(length), tmp_path / "a.meh")
+
+
+def test_a_damaged_memory_goes_on_working(tmp_path: Path, original: Original) -> None:
+    """One rotten note does not stop the others from being found, nor new ones from being written."""
+    raw = bytearray(original.raw)
+    at = raw.index(b"slugs in the lettuce")
+    raw[at] ^= 4
+    path = tmp_path / "a.meh"
+    path.write_bytes(raw)
+    with memory(path, embedder=HashEmbedder(16)) as db:
+        assert not db.verify().ok
+        assert db.recall("kayak shed").hits[0].text == "a kayak in the shed"
+        note = db.remember("written after the damage")
+        assert db.recall("written after the damage", layers=["notes"]).hits[0].id == note.id
+        assert all("slugs in" not in text and "lettuce" not in text for text in _texts(db))
+    with memory(path) as db:
+        assert db.notes.get(note.id).text == "written after the damage"

@@ -1,0 +1,49 @@
+"""Write tests/fixtures/v1.meh: a file as format version 1 left it. Run once per version, never for a released one.
+
+    python -m tests.support.make_fixture
+
+What is in it is told by `RECORDS`, so that the test which opens it needs no second copy.
+"""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+
+from memhop.core.meh_file import DELETED, MehFile, Write
+from tests.support.simulated_disk import SimulatedDisk
+from tests.support.workload import NOTE, PATH, TURN, Records, clock, text
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "v1.meh"
+BATCHES = [
+    [Write(NOTE, 1, text(1, 100)), Write(TURN, 1000, "Zürich, 上周, 🎈".encode())],
+    [Write(NOTE, 2, text(2, 3000)), Write(NOTE, 3, b"")],
+    [Write(NOTE, 1, text(11, 80)), Write(NOTE, 3, b"", DELETED)],
+    [Write(NOTE, 2**64 - 1, text(4, 10))],
+    [Write(NOTE, 2, b"", DELETED), Write(TURN, 1001, text(5, 200))],
+]
+CHECKPOINT_AFTER = 3
+SECTION = list(range(0, 90, 3))
+META = {"made by": "make_fixture", "version": 1}
+RECORDS: Records = {
+    1: (NOTE, text(11, 80)),
+    1000: (TURN, "Zürich, 上周, 🎈".encode()),
+    2**64 - 1: (NOTE, text(4, 10)),
+    1001: (TURN, text(5, 200)),
+}
+
+
+def build() -> bytes:
+    """The file: a checkpoint after three commits, two commits behind it. The same bytes each time."""
+    disk = SimulatedDisk(seed=1)
+    with MehFile.open(PATH, disk=disk, now_ms=clock()) as file:
+        for number, writes in enumerate(BATCHES, 1):
+            file.append(writes)
+            if number == CHECKPOINT_AFTER:
+                file.checkpoint({"thirds": ("I", array("I", SECTION))}, meta=META)
+    return disk.bytes_of(PATH)
+
+
+if __name__ == "__main__":
+    FIXTURE.write_bytes(build())
+    print(f"{FIXTURE}: {FIXTURE.stat().st_size} bytes")
