@@ -163,7 +163,7 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
         batch = store.batch()
         dim = int(matrix.shape[1])
         id_ = space_id(embedder.name, dim, embedder.digest)
-        if store.find(Space, id_) is None:
+        if store.readable(Space, id_) is None:
             batch.put(Space(model=embedder.name, dim=dim, digest=embedder.digest, created_at=now), id_)
         places = store.views.ordinals(np.array([item.owner for item in items], dtype=np.uint64))
         there = {item.owner for item, place in zip(items, places.tolist(), strict=True) if place >= 0}
@@ -178,7 +178,7 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
                 batch.put_payload(Kind.TOKEN_SLAB, payload, id_, token_owners[0], now)
         refused = [item for item in items if item.owner not in served]
         for item in items:
-            known = store.find(EmbedFailure, failure_id(item.owner, id_))
+            known = store.readable(EmbedFailure, failure_id(item.owner, id_))
             if item.owner in served:
                 if known is not None:
                     batch.delete(Kind.EMBED_FAILURE, known.id)

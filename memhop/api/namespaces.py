@@ -39,10 +39,15 @@ class Namespace:
         self, record_type: type[Record], group: int, convert_one: Any, limit: int, cursor: str | None, newest: bool
     ) -> results.Page:
         limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
-        found = self._store.listed(record_type, group, after=_place(cursor), limit=limit + 1, descending=newest)
-        more = len(found) > limit
-        items = tuple(convert_one(record) for _, record in found[:limit])
-        return results.Page(items=items, next=_cursor(found[limit - 1][0]) if more else None)
+        after = _place(cursor)
+        with self._store.lock:
+            places = self._store.views.groups.page(group, after=after, limit=limit + 1, descending=newest)
+            found = self._store.listed(record_type, group, after=after, limit=limit, descending=newest)
+        return results.Page(
+            items=tuple(convert_one(record) for _, record in found),
+            next=_cursor(places[limit - 1]) if len(places) > limit else None,
+            damaged=min(limit, len(places)) - len(found),
+        )
 
 
 def _cursor(place: tuple[int, int]) -> str:
@@ -308,10 +313,10 @@ class Knowledge(Namespace):
 
         def fill(batch: Batch) -> l3_knowledge.KnowledgeNode:
             graph_id = l3_knowledge.graph_id(name)
-            if self._store.find(l3_knowledge.Graph, graph_id) is None:
+            if self._store.readable(l3_knowledge.Graph, graph_id) is None:
                 batch.put(l3_knowledge.Graph(name=name, created_at=now), graph_id)
             node_id = l3_knowledge.node_id(graph_id, node_title)
-            known = self._store.find(l3_knowledge.KnowledgeNode, node_id)
+            known = self._store.readable(l3_knowledge.KnowledgeNode, node_id)
             node = l3_knowledge.KnowledgeNode(
                 graph=graph_id,
                 title=node_title,

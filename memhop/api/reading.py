@@ -35,7 +35,7 @@ def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
     found = search_turn(recaller, turn)
     store = recaller.store
     recalled = _recall(found.recalled)
-    profile = convert.profile(store.find(Profile, PROFILE_ID) or Profile())
+    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile())
     cards = matching_cards(store, found.recalled, LIMITS.capabilities)
     return results.SearchResult(
         profile=profile,
@@ -184,6 +184,6 @@ def stats(store: Store) -> results.Stats:
             terms=sum(1 for _ in views.bm25.terms()),
             spaces=tuple(f"{space.model} ({space.dim} dimensions)" for _, space in spaces),
             views_rebuilt=views.rebuilt,
-            unreadable=views.unreadable,
+            unreadable=views.unreadable + len(store.damaged),
             recovery=str(file.recovery),
         )

@@ -172,10 +172,14 @@ class Event(Result):
 
 @dataclass(frozen=True, slots=True)
 class Page(Result):
-    """A page of a listing. `next` is the cursor of the following page, None at the end."""
+    """A page of a listing. `next` is the cursor of the following page, None at the end.
+
+    `damaged` counts records of this page which cannot be read and are left out; `verify` names them.
+    """
 
     items: tuple[Any, ...]
     next: str | None
+    damaged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from memhop.core.disk import Disk, DiskFile, quietly, write_all
 from memhop.core.format import DELETED, PURGED, Point
 from memhop.core.frame import Window
 from memhop.core.header import FIRST_BATCH, Identity
-from memhop.core.log_state import LogState, load
+from memhop.core.log_state import LogState, load, rows_healing
 from memhop.core.manifest import Manifest
 from memhop.core.records import RecordIndex
 from memhop.core.recovery import beside
@@ -114,7 +114,7 @@ class Rewriter:
         return index, sum(sizes.values())
 
     def _publish(self, covered: Point, manifest: int, end: int) -> None:
-        self.file.fsync()
+        """One fsync is enough: nobody sees the file before it is renamed."""
         header = first_header(self.identity)._replace(
             sequence=2, covered=covered, manifest=manifest, durable=self.head, published=end
         )
@@ -182,7 +182,7 @@ def compact(
 
 def _live_writes(state: LogState) -> Iterable[Write]:
     """Every live record in log order. Raises Corrupt at a damaged one."""
-    for offset in sorted(offset for _, _, offset in state.records.rows()):
+    for offset in sorted(offset for _, _, offset in rows_healing(state)):
         ref, payload = state.reader.frame(offset, state.end)
         yield Write(ref.kind, ref.id, bytes(payload))
 
@@ -214,7 +214,7 @@ def compare(old: LogState, fresh: LogState) -> int:
     """Raises Corrupt unless both hold the same live records. Returns how many."""
     count = 0
     theirs = fresh.records.rows()
-    for id_, kind, offset in old.records.rows():
+    for id_, kind, offset in rows_healing(old):
         row = next(theirs, None)
         if row is None or row[:2] != (id_, kind):
             raise Corrupt(f"compaction lost record {id_:016x}", offset=offset)

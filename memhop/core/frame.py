@@ -16,15 +16,18 @@ from memhop.core.format import (
     FIRST_RECORD_KIND,
     GENESIS,
     HEAD,
+    LAST_RECORD_KIND,
     LOG_START,
+    MANIFEST,
     SEGMENT,
     SYNC,
-    frame_size,
     longest_payload,
 )
 
 _CHUNK = 256 * 1024
 _GOLDEN = 0x9E37_79B9_7F4A_7C15  # 2**64 / golden ratio: Fibonacci hashing
+_KNOWN = {GENESIS, COMMIT, SEGMENT, MANIFEST, *range(FIRST_RECORD_KIND, LAST_RECORD_KIND + 1)}
+_LIMITS = tuple(longest_payload(kind) if kind in _KNOWN else -1 for kind in range(256))
 _NO_PAYLOAD = memoryview(b"")
 
 
@@ -40,7 +43,7 @@ class FrameRef(NamedTuple):
     @property
     def end(self) -> int:
         """Offset of the next frame."""
-        return self.offset + frame_size(self.length)
+        return self.offset + (HEAD.size + ALIGNMENT - 1 + self.length & -ALIGNMENT)  # frame_size, without the call
 
 
 class Sight(NamedTuple):
@@ -130,7 +133,7 @@ def examine(window: Window, salt: int, offset: int, *, mend: bool = True) -> Sig
     sync, crc, check, kind, flags, length, id_ = HEAD.unpack(head)
     seed = 0 if offset == LOG_START else seed_of(salt, offset)
     head_crc = zlib.crc32(head[FIELDS_OFFSET:], seed)
-    if sync != SYNC or check != _fold(head_crc) or not _plausible(kind, length):
+    if sync != SYNC or check != _fold(head_crc) or length > _LIMITS[kind]:
         if kind == END and not any(head):
             return Sight("end", None, _NO_PAYLOAD)
         return (_mended(window, salt, offset, head) if mend else None) or Sight("head", None, _NO_PAYLOAD)
@@ -141,11 +144,6 @@ def examine(window: Window, salt: int, offset: int, *, mend: bool = True) -> Sig
         return Sight("" if crc == head_crc else "payload", ref, _NO_PAYLOAD)
     payload = window.view(offset + HEAD.size, length)
     return Sight("" if zlib.crc32(payload, head_crc) == crc else "payload", ref, payload)
-
-
-def _plausible(kind: int, length: int) -> bool:
-    known = GENESIS <= kind <= 4 or kind >= FIRST_RECORD_KIND
-    return known and length <= longest_payload(kind)
 
 
 def _mended(window: Window, salt: int, offset: int, head: memoryview) -> Sight | None:
@@ -163,7 +161,7 @@ def _mended(window: Window, salt: int, offset: int, head: memoryview) -> Sight |
                 continue
             kind, flags, length, id_ = FIELDS.unpack(fields)
             ref = FrameRef(kind, id_, flags, offset, length)
-            if not _plausible(kind, length) or kind == GENESIS or ref.end > window.end:
+            if length > _LIMITS[kind] or kind == GENESIS or ref.end > window.end:
                 continue
             payload = _NO_PAYLOAD if kind == SEGMENT else window.view(offset + HEAD.size, length)
             if zlib.crc32(payload, head_crc) == crc:

@@ -6,6 +6,7 @@ replay of what lies behind. Nothing is written here; core/recovery.py decides wh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memhop.common.errors import BadFormat, Corrupt
@@ -148,6 +149,15 @@ def locate_healing(state: LogState, id_: int) -> tuple[int, int] | None:
     except Corrupt:
         rebuild_base(state)
         return state.records.locate(id_)
+
+
+def rows_healing(state: LogState) -> Iterator[tuple[int, int, int]]:
+    """`RecordIndex.rows`, replacing damaged core sections on the way. Needs the lock of the handle."""
+    try:
+        return state.records.rows()
+    except Corrupt:
+        rebuild_base(state)
+        return state.records.rows()
 
 
 def read_identity(

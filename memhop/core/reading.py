@@ -15,7 +15,7 @@ from memhop.common.errors import Closed, Corrupt, InvalidRequest, MemhopError, S
 from memhop.core.disk import reason
 from memhop.core.format import HEAD, LOG_START
 from memhop.core.frame import FrameRef
-from memhop.core.log_state import LogState, locate_healing, rebuild_base
+from memhop.core.log_state import LogState, locate_healing, rows_healing
 from memhop.core.records import Entry
 from memhop.core.segment import Segment
 from memhop.core.writer import LogWriter
@@ -186,11 +186,7 @@ class Reading:
         """Live ids of a kind, ascending, as of now. Cost: O(records), 1 us each."""
         with self._writer.lock:
             state = self._state()
-            try:
-                rows = state.records.rows()
-            except Corrupt:
-                rebuild_base(state)
-                rows = state.records.rows()
+            rows = rows_healing(state)
         return (id_ for id_, row_kind, _ in rows if row_kind == kind)
 
     def segments(self) -> Sequence[Segment]:

@@ -13,7 +13,7 @@ from memhop.core.batch import Write
 from memhop.core.compaction import Rewriter, successor
 from memhop.core.disk import Disk, FileDisk, quietly
 from memhop.core.frame import Window, examine
-from memhop.core.log_state import LogState, load
+from memhop.core.log_state import LogState, load, rows_healing
 from memhop.core.recovery import beside
 from memhop.core.replay import Damage, Replay
 
@@ -112,7 +112,7 @@ def _repair(disk: Disk, state: LogState, target: Path, now_ms: Callable[[], int]
 
 def _salvage(state: LogState, lost: list[Damage]) -> Iterator[Write]:
     """The live records that can be read, in log order; the others are added to `lost`."""
-    for offset, id_, kind in sorted((offset, id_, kind) for id_, kind, offset in state.records.rows()):
+    for offset, id_, kind in sorted((offset, id_, kind) for id_, kind, offset in rows_healing(state)):
         try:
             _, payload = state.reader.frame(offset, state.end)
         except Corrupt as error:

@@ -115,7 +115,8 @@ class Replay:
                 self._chain = None
                 position = following
                 continue
-            self._inspect(sight, ref)
+            if sight.fault or self._strict:
+                self._inspect(sight, ref)
             if ref.kind >= FIRST_RECORD_KIND:
                 self._pending.append(ref)
                 if self._chain is not None:

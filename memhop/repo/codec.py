@@ -63,7 +63,7 @@ def unknown_fields(kind: int, payload: bytes | memoryview) -> dict[str, Any]:
     """Fields of a stored payload that this build's record type does not have; {} when it cannot be read."""
     try:
         raw = msgspec.msgpack.decode(payload)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return {}
     known = RECORD_TYPES[kind].__struct_fields__
     return {name: value for name, value in raw.items() if name not in known} if isinstance(raw, dict) else {}

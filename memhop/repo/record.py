@@ -8,7 +8,7 @@ payload; it is filled in when a record is read or put.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import msgspec
 
@@ -76,8 +76,8 @@ class Role(IntEnum):
 Ms = Annotated[int, msgspec.Meta(ge=0, le=253_402_300_799_999)]  # Unix milliseconds up to the end of year 9999
 Id = Annotated[int, msgspec.Meta(ge=0)]  # 0: none; MessagePack has no integers beyond 64 bits
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-TierNumber = Literal[0, 1, 2]
-RoleName = Literal["user", "agent", "system", "tool"]
+TierNumber = Annotated[int, msgspec.Meta(ge=0, le=2)]
+RoleName = Annotated[str, msgspec.Meta(pattern=r"\A(user|agent|system|tool)\Z")]
 
 ASKS = 1  # flag of a unit: the turn only asks, its text ends with a question mark
 

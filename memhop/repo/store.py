@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memhop.common.errors import InvalidRequest, NotFound
+from memhop.common.errors import Corrupt, InvalidRequest, NotFound
 from memhop.common.ids import make_id, to_hex
 from memhop.core.batch import Write
 from memhop.core.meh_file import Commit, MehFile
@@ -72,11 +73,11 @@ class Batch:
         self._deletes[id_] = (kind, _DELETED | (_PURGED if purge else 0))
 
     def find(self, record_type: type[R], id_: int) -> R | None:
-        """The record as this batch leaves it."""
+        """The record as this batch leaves it. A damaged one is None: it can be replaced."""
         record = self._records.get(id_)
         if isinstance(record, record_type):
             return record
-        return None if id_ in self._deletes else self._store.find(record_type, id_)
+        return None if id_ in self._deletes else self._store.readable(record_type, id_)
 
     def _taken(self, id_: int) -> bool:
         return id_ in self._records or id_ in self._payloads or self._store.file.locate(id_) is not None
@@ -86,7 +87,8 @@ class Batch:
             located = self._store.file.locate(id_)
             unknown: dict[str, Any] = {}
             if located is not None and located[0] == record.KIND:
-                unknown = codec.unknown_fields(record.KIND, self._store.file.read(located[1])[2])
+                with suppress(Corrupt):  # a damaged version is replaced like any other
+                    unknown = codec.unknown_fields(record.KIND, self._store.file.read(located[1])[2])
             yield Write(int(record.KIND), id_, codec.encode(record, unknown))
         for id_, (kind, payload) in self._payloads.items():
             yield Write(int(kind), id_, payload)
@@ -103,6 +105,7 @@ class Store:
         self.lock = threading.RLock()
         self._views: Views | None = None
         self._usage: dict[int, Usage] = {}
+        self.damaged: set[int] = set()  # ids of records which listings met and could not read
         file.on_rollback.append(self._drop_views)
 
     # -- reading ---------------------------------------------------------------------------------------------
@@ -135,16 +138,27 @@ class Store:
         limit: int = 100,
         descending: bool = False,
     ) -> list[tuple[tuple[int, int], R]]:
-        """A page of a group: ((order, id), record) pairs in order of (order, id)."""
+        """A page of a group: ((order, id), record) pairs in order of (order, id).
+
+        Damaged records are left out, so that one of them does not hide the others; `damaged` names them.
+        """
         with self.lock:
             page = self.views.groups.page(group, after=after, limit=limit, descending=descending)
-            found = [(place, self.find(record_type, place[1])) for place in page]
+            found = [(place, self.readable(record_type, place[1])) for place in page]
         return [(place, record) for place, record in found if record is not None]
 
+    def readable(self, record_type: type[R], id_: int) -> R | None:
+        """Like `find`, but a damaged record is None, and named in `damaged`: for what a call can do without."""
+        try:
+            return self.find(record_type, id_)
+        except Corrupt:
+            self.damaged.add(id_)
+            return None
+
     def scan(self, record_type: type[R]) -> Iterator[R]:
-        """All live records of a type, by ascending id. Later writes may or may not show."""
+        """All live records of a type, by ascending id, without damaged ones. Later writes may or may not show."""
         for id_ in list(self.file.ids(record_type.KIND)):
-            record = self.find(record_type, id_)
+            record = self.readable(record_type, id_)
             if record is not None:
                 yield record
 
@@ -216,12 +230,12 @@ class Store:
             if usage is None:
                 if len(self._usage) >= USAGE_TARGETS:
                     return
-                usage = self.find(Usage, usage_id(target)) or Usage(target=target)
+                usage = self.readable(Usage, usage_id(target)) or Usage(target=target)
             self._usage[target] = Usage(target=target, hits=usage.hits + 1, last_at=self.clock.now_ms())
 
     def usage(self, target: int) -> Usage | None:
         """The counter of a record, buffered counts included."""
-        return self._usage.get(target) or self.find(Usage, usage_id(target))
+        return self._usage.get(target) or self.readable(Usage, usage_id(target))
 
     # -- upkeep ----------------------------------------------------------------------------------------------
 
@@ -238,7 +252,7 @@ class Store:
                 return False
             views = self.views
             self._gather_slabs(views)
-            victims = self.file.plan_checkpoint()
+            victims = self.file.plan_checkpoint(everything=views.rebuilt)  # nothing of the old segments is in use then
             sections = views.seal(len(self.file.segments()) - len(victims))
             self.file.checkpoint(sections, meta=views.meta())
             views.sealed()
@@ -298,12 +312,11 @@ def gather_space(store: Store, views: Views, batch: Batch, space: vectors.Space,
             located = store.file.locate(id_)
             if located is None:
                 continue
-            payload = store.file.buffer(*store.file.payload_at(located[1]))
-            slab: Any = (
-                vectors.decode_vectors(payload, located[1])
-                if kind == Kind.VECTOR_SLAB
-                else vectors.decode_tokens(payload, located[1])
-            )
+            decode = vectors.decode_vectors if kind == Kind.VECTOR_SLAB else vectors.decode_tokens
+            try:
+                slab: Any = decode(store.file.buffer(*store.file.payload_at(located[1])), located[1])
+            except Corrupt:
+                continue  # its units are embedded again; a checkpoint must not fail for it
             keep = alive(slab.owners) if everything or len(slab.owners) < GATHER_ROWS else None
             if keep is not None and (len(slab.owners) < GATHER_ROWS or not keep.all()):
                 small.append((id_, slab, keep))

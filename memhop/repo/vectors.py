@@ -144,12 +144,12 @@ def decode_tokens(payload: memoryview, offset: int) -> TokenSlab:
     space, rows, width = _head(payload, offset)
     first = _HEAD.size + 8 * rows
     start = first + 4 * (rows + 1) + (-4 * (rows + 1)) % 8
-    if width not in (2, 4) or start > len(payload):
+    if width not in (2, 4) or start > len(payload) or (len(payload) - start) % width:
         raise Corrupt("token slab head", offset=offset)
     owners = np.frombuffer(payload, dtype="<u8", count=rows, offset=_HEAD.size)
     offsets = np.frombuffer(payload, dtype="<u4", count=rows + 1, offset=first)
     tokens = np.frombuffer(payload, dtype=f"<u{width}", offset=start)
-    if int(offsets[-1]) != len(tokens) or bool((np.diff(offsets.astype("<i8")) < 0).any()):
+    if int(offsets[0]) or int(offsets[-1]) != len(tokens) or bool((np.diff(offsets.astype("<i8")) < 0).any()):
         raise Corrupt("token slab offsets", offset=offset)
     return TokenSlab(space, owners, offsets, tokens)
 

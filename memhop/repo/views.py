@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memhop.common.errors import Corrupt, StorageError
+from memhop.common.errors import Corrupt, InvalidRequest, StorageError, VectorSpaceMismatch
 from memhop.common.ids import key_hash
 from memhop.index.bm25 import Bm25Index
 from memhop.index.fuzzy import FuzzyIndex
@@ -295,7 +295,7 @@ class Views:
             else:
                 token_slab = vectors.decode_tokens(payload, offset)
                 index.put(id_, token_slab.owners, token_slab.offsets, token_slab.tokens)
-        except Corrupt:
+        except (Corrupt, InvalidRequest, VectorSpaceMismatch):
             self.unreadable += 1  # its units are found by words, and are pending again
 
     def _payload(self, offset: int) -> memoryview:

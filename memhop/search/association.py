@@ -52,5 +52,5 @@ def associate(store: Store, start: Mapping[int, float], limit: int) -> list[Acti
         ((activation, id_) for id_, activation in reached.items() if id_ not in start),
         key=lambda pair: (-pair[0], pair[1]),
     )
-    scenes = ((store.find(Scene, id_), activation) for activation, id_ in found)
+    scenes = ((store.readable(Scene, id_), activation) for activation, id_ in found)
     return [Activated(scene, activation) for scene, activation in scenes if scene is not None][:limit]

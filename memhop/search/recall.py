@@ -224,7 +224,7 @@ class Recaller:
             return fused
         usage = np.zeros(len(ids))
         for row in _best_first(fused, ids, _USAGE_POOL):
-            counted = self.store.find(Usage, usage_id(int(ids[row])))
+            counted = self.store.readable(Usage, usage_id(int(ids[row])))
             if counted is not None:
                 usage[row] = weight * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)

@@ -42,7 +42,10 @@ def token_embedder(embedder: Embedder | None) -> TokenEmbedder | None:
 def space_of(store: Store, embedder: Embedder) -> Space | None:
     """The embedder's space in this file; None before anything was embedded with it."""
     if embedder.dim is not None:
-        return store.find(Space, space_id(embedder.name, embedder.dim, embedder.digest))
+        id_ = space_id(embedder.name, embedder.dim, embedder.digest)
+        if store.file.locate(id_) is None:
+            return None
+        return Space(id=id_, model=embedder.name, dim=embedder.dim, digest=embedder.digest)  # all there is to read
     known = store.listed(Space, all_of(Kind.SPACE), limit=1000, descending=True)
     for _, space in known:
         if (space.model, space.digest) == (embedder.name, embedder.digest):

@@ -201,7 +201,7 @@ def update(
 
     def fill(batch: Batch) -> Message:
         topic = store.get(Topic, id_, field="topic_id")
-        first = store.find(Message, topic.messages[0]) if topic.messages else None
+        first = store.readable(Message, topic.messages[0]) if topic.messages else None
         session = first.session if first else ""
         known = known_message(store, session, name, said)
         if known is not None:
@@ -236,7 +236,7 @@ def update(
                 agent_at=max(topic.agent_at, at),
             )
         )
-        scene = store.find(Scene, topic.scene)
+        scene = store.readable(Scene, topic.scene)
         if scene is not None and at > scene.last_at:
             batch.put(msgspec.structs.replace(scene, last_at=at))
         return message
@@ -256,7 +256,7 @@ def choose_scene(store: Store, terms: tuple[str, ...], *, at: int, session: str,
     best = np.flatnonzero(held > 0)
     best = best[np.lexsort((best, -held[best]))][:CANDIDATES]
     for ordinal in best:
-        message = store.find(Message, int(units.ids[ordinal]))
+        message = store.readable(Message, int(units.ids[ordinal]))
         if message is not None and message.scene:
             affinity[message.scene] = max(affinity.get(message.scene, 0.0), float(held[ordinal]))
     last = _last_turn(store, session, at)
@@ -271,7 +271,7 @@ def choose_scene(store: Store, terms: tuple[str, ...], *, at: int, session: str,
     if not ranked:
         return None
     value, scene_id = max(ranked, key=lambda pair: (pair[0], -pair[1]))
-    return store.find(Scene, scene_id) if value >= JOIN_AT else None
+    return store.readable(Scene, scene_id) if value >= JOIN_AT else None
 
 
 def _last_turn(store: Store, session: str, at: int) -> Message | None:
@@ -318,7 +318,7 @@ def _contexts(store: Store, scene: Scene, newest: Topic, recalled: Recalled) -> 
     chosen: dict[int, Topic] = {}
     for hit in recalled.hits:
         if isinstance(hit.record, Message) and hit.record.scene == scene.id and hit.record.topic:
-            topic = store.find(Topic, hit.record.topic)
+            topic = store.readable(Topic, hit.record.topic)
             if topic is not None:
                 chosen.setdefault(topic.id, topic)
     page = store.listed(Topic, l2_context.topics_of(scene.id), limit=LIMITS.contexts + 1, descending=True)

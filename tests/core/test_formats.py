@@ -134,7 +134,9 @@ def test_a_manifest_round_trips() -> None:
 @given(data=st.data())
 def test_a_manifest_with_a_wrong_field_is_refused_or_harmless(data: st.DataObject) -> None:
     value: Any = json.loads(encode_manifest(MANIFEST))
-    junk: st.SearchStrategy[Any] = st.none() | st.integers(-(2**70), 2**70) | st.text(max_size=3) | st.booleans() | st.just([]) | st.floats()
+    junk: st.SearchStrategy[Any] = (
+        st.none() | st.integers(-(2**70), 2**70) | st.text(max_size=3) | st.booleans() | st.just([]) | st.floats()
+    )
     target = data.draw(st.sampled_from(["top", "segment", "section"]))
     if target == "top":
         value[data.draw(st.sampled_from(sorted(value)))] = data.draw(junk)

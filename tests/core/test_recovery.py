@@ -6,8 +6,11 @@ import pytest
 
 from memhop.common.errors import BadFormat, Corrupt, WriteRefused
 from memhop.core.format import COMMIT, COMMIT_FRAME_SIZE, HEADER_SIZE, LOG_START, frame_size
+from memhop.core.frame import Window
 from memhop.core.header import Header, decode_header
+from memhop.core.log_state import load
 from memhop.core.meh_file import MehFile, Write
+from memhop.core.replay import Replay
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, open_file, records_of, text
 
@@ -197,3 +200,20 @@ def test_leftovers_of_create_and_compaction_are_removed() -> None:
         assert sorted(path.name for path in disk.names) == ["agent.meh"]
     assert frame_size(COMMIT_FRAME_SIZE - 24) == COMMIT_FRAME_SIZE
     assert COMMIT == 2
+
+
+def test_catching_up_stops_at_a_clean_end_and_goes_on_from_there() -> None:
+    """A reader beside a writer replays what is committed, and later only what came since."""
+    disk = SimulatedDisk()
+    file = open_file(disk)
+    file.append([Write(NOTE, 1, b"one"), Write(NOTE, 2, b"two")])
+    state = load(disk.open(PATH))
+    for number in (3, 4, 5):
+        file.append([Write(NOTE, number, text(number, 100))])
+    window = Window(state.file, state.file.size())
+    later = Replay(window, state.identity.salt, state.head, state.head, live=True)
+    assert [ref.id for batch in later for ref in batch.frames] == [3, 4, 5]
+    assert (later.head.digest, later.head.end) == (file.head_digest, file.published_end)
+    assert later.durable == 3, "commit 4 says that 3 was on disk"
+    again = Replay(window, state.identity.salt, later.head, later.head, live=True)
+    assert list(again) == []
