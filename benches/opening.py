@@ -10,6 +10,7 @@ and CPU time, and ratios to portalocker alone.
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import random
 import resource
@@ -34,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
+    compileall.compile_dir(Path(memhop.__file__).parent, quiet=1)  # as pip leaves an installed package
     environment = report.environment(seed=SEED, data_sha256="generated")
     report.print_environment(environment)
     with tempfile.TemporaryDirectory() as folder:

@@ -62,6 +62,7 @@ def imports(path: Path) -> Iterator[Import]:
 def _walk(node: ast.AST, path: Path, *, typing_only: bool, deferred: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
         targets: list[str] = []
+        line = getattr(child, "lineno", 0)
         if isinstance(child, ast.Import):
             targets = [alias.name for alias in child.names]
         elif isinstance(child, ast.ImportFrom):
@@ -73,7 +74,7 @@ def _walk(node: ast.AST, path: Path, *, typing_only: bool, deferred: bool) -> It
                 below = target.removeprefix("memhop").lstrip(".")
                 while below not in MODULES:
                     below = below.rpartition(".")[0]
-                yield Import(below, child.lineno, typing_only=typing_only, deferred=deferred)
+                yield Import(below, line, typing_only=typing_only, deferred=deferred)
         guarded = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
         inside = deferred or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         yield from _walk(child, path, typing_only=typing_only or guarded, deferred=inside)

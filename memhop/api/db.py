@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from memhop.api import namespaces, results
-    from memhop.core.compaction import CompactReport
     from memhop.core.meh_file import MehFile
-    from memhop.core.recovery import RecoveryReport
-    from memhop.core.verify import VerifyReport
     from memhop.models.embed import Embedder
     from memhop.repo.store import Store
     from memhop.search.recall import Recaller
@@ -478,9 +475,11 @@ class DB:
         return str(self._file.path)
 
     @property
-    def recovery(self) -> RecoveryReport:
+    def recovery(self) -> results.Recovered:
         """What opening found: whether a torn tail was cut or damage was stepped over."""
-        return self._file.recovery
+        from memhop.api.reports import recovered
+
+        return recovered(self._file.recovery)
 
     def stats(self) -> results.Stats:
         """Counts and sizes. Loads the indexes."""
@@ -495,7 +494,7 @@ class DB:
         """
         return self._store.checkpoint()
 
-    def compact(self, *, keep_history: bool = False) -> CompactReport:
+    def compact(self, *, keep_history: bool = False) -> results.Compacted:
         """Rewrite the file without what is dead: old versions, erased records, old indexes.
 
         Args:
@@ -504,11 +503,15 @@ class DB:
         Raises:
             StorageError: the disk is full, …; the old file is as it was.
         """
-        return self._store.compact(keep_history=keep_history)
+        from memhop.api.reports import compacted
 
-    def verify(self, *, deep: bool = False) -> VerifyReport:
+        return compacted(self._store.compact(keep_history=keep_history))
+
+    def verify(self, *, deep: bool = False) -> results.Verified:
         """Check the file: headers, commit chain, checksums. `deep` also reads every record and index."""
-        return self._file.verify(deep=deep)
+        from memhop.api.reports import verified
+
+        return verified(self._file.verify(deep=deep))
 
     def close(self) -> None:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine."""

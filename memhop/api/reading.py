@@ -185,5 +185,4 @@ def stats(store: Store) -> results.Stats:
             spaces=tuple(f"{space.model} ({space.dim} dimensions)" for _, space in spaces),
             views_rebuilt=views.rebuilt,
             unreadable=views.unreadable + len(store.damaged),
-            recovery=str(file.recovery),
         )

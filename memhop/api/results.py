@@ -322,7 +322,64 @@ class Stats(Result):
     spaces: tuple[str, ...]
     views_rebuilt: bool
     unreadable: int
-    recovery: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem(Result):
+    """Damage in the file. `kind` and `id` are None where the bytes no longer tell."""
+
+    offset: int
+    what: str
+    kind: str | None
+    id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Result):
+    """What opening found and did.
+
+    `clean`: nothing was lost, cut or in doubt. `cut_bytes` of an unfinished write were cut off, and saved in
+    `torn_file` if they held more than zeros. `damaged` places of rot were found in what was read (`damage` lists up to 1,000);
+    nothing of it was cut. `refused` says why this handle takes no writes.
+    """
+
+    clean: bool
+    replayed_commits: int
+    cut_bytes: int
+    torn_file: str | None
+    damaged: int
+    damage: tuple[Problem, ...]
+    headers_lost: int
+    checkpoint_lost: str | None
+    shortened: bool
+    removed: tuple[str, ...]
+    refused: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verified(Result):
+    """What `verify` found. Sizes in bytes; `records` are live ones. Equal `head_digest`, equal history."""
+
+    ok: bool
+    problem_count: int
+    problems: tuple[Problem, ...]
+    commits: int
+    records: int
+    live_bytes: int
+    dead_bytes: int
+    head_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted(Result):
+    """What `compact` did. Sizes of the file in bytes; `records` are live ones, `dropped` versions of erased ones."""
+
+    bytes_before: int
+    bytes_after: int
+    records: int
+    commits: int
+    dropped: int
+    generation: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,20 +170,15 @@ def verify(
         with out.progress("checking"), open_memory(out, file, purpose="memhop verify") as db:
             report = db.verify(deep=deep)
         if as_json:
-            from dataclasses import asdict
-
-            problems = [
-                {"offset": p.offset, "what": p.what, "id": f"{p.id:016x}" if p.id else None} for p in report.problems
-            ]
-            out.json({"ok": report.ok, **asdict(report), "problems": problems})
+            out.json(report.to_dict())
         else:
             verdict = ("in order", "green") if report.ok else (f"{report.problem_count:,} problems", "bold red")
             out.say(verdict, f": {report.commits:,} commits, {report.records:,} live records")
             out.say(f"live {file_size(report.live_bytes)}, dead {file_size(report.dead_bytes)}")
             out.say(f"head digest {report.head_digest}")
             if report.problems:
-                rows = [(f"{found.offset:,}", found.what, f"{found.id:016x}") for found in report.problems]
-                out.table(("byte", "what", "record"), rows, right=(0,))
+                rows = [(f"{p.offset:,}", p.what, p.kind or "?", p.id or "?") for p in report.problems]
+                out.table(("byte", "what", "kind", "record"), rows, right=(0,))
         if not report.ok:
             raise typer.Exit(FAILED)
 
@@ -198,9 +193,7 @@ def compact(
         with out.progress("compacting"), open_memory(out, file, purpose="memhop compact") as db:
             report = db.compact(keep_history=keep_history)
         if as_json:
-            from dataclasses import asdict
-
-            out.json(asdict(report))
+            out.json(report.to_dict())
         else:
             before, after = file_size(report.bytes_before), file_size(report.bytes_after)
             out.say(("compacted", "green"), f": {before} -> {after}, {report.records:,} live records")

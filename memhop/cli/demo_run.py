@@ -122,14 +122,7 @@ def check_survivors(db: DB, open_ms: float, turns: Sequence[Turn], killed: Kille
     same = len(stored) <= len(turns) and all(map(_same, stored, turns))
     return Survivors(
         open_ms=open_ms,
-        recovery={
-            "clean": report.clean,
-            "replayed_commits": report.replayed_commits,
-            "cut_bytes": report.cut_bytes,
-            "torn_file": str(report.torn_file) if report.torn_file else None,
-            "damaged": report.damaged,
-            "headers_lost": report.headers_lost,
-        },
+        recovery=report.to_dict(),
         acknowledged=len(killed.acknowledged),
         found=len(killed.acknowledged) - len(lost),
         lost=tuple(lost),

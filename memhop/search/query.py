@@ -17,7 +17,7 @@ from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import Layer, Role, Tier, label
-from memhop.search.time_window import Window, windows, without_relative
+from memhop.search.time_window import Window, asks_present, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +76,7 @@ class Query(NamedTuple):
     """A checked question. `terms` are distinct index terms in order; `windows` are the times it speaks of.
 
     `relative_time`: it speaks of one relative to now ("last week"), which no text can be expected to repeat.
+    `present`: it asks how things are now, so that of several answers the newest is meant.
     """
 
     text: str
@@ -83,6 +84,7 @@ class Query(NamedTuple):
     asked_at: int
     windows: tuple[Window, ...]
     relative_time: bool
+    present: bool
     filters: Filters
     limit: int
     token_budget: int
@@ -116,6 +118,7 @@ def prepare(request: Request, now_ms: int) -> Query:
         asked_at=asked_at,
         windows=tuple(windows(text, asked_at)),
         relative_time=without_relative(text) != text,
+        present=asks_present(text),
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),

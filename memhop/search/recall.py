@@ -166,6 +166,8 @@ class Recaller:
         trust = min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
         factor = {"lexical": weights.lexical * trust, "pooled": weights.pooled, "late": weights.late}
         evidence = {name: (factor[name], scores[chosen]) for name, scores in scored.evidence.items()}
+        if query.present:
+            weights = weights._replace(recency=weights.recency + EVIDENCE.present)
         priors = _priors(weights, scored, views, chosen)
         side = {"session": (weights.session, scored.session[chosen])} if weights.session else {}
         method = fusion.zscore if query.fusion == "zscore" else fusion.rrf

@@ -73,6 +73,12 @@ _RELATIVE_WORDS = re.compile(
     re.IGNORECASE,
 )
 
+_PRESENT = re.compile(
+    r"\b(?:now|nowadays|currently|at the moment|at present|these days|right now|as of today|latest|current|any ?more)\b"
+    r"|现在|目前|如今|眼下|当前|最新",
+    re.IGNORECASE,
+)
+
 Window = tuple[int, int]
 
 
@@ -91,6 +97,11 @@ def windows(text: str, asked_at: int) -> list[Window]:
             if first < days_end:  # empty: beyond what a calendar holds
                 found.add((_ms(first), _ms(days_end)))
     return sorted(found)
+
+
+def asks_present(text: str) -> bool:
+    """Whether a question says that it is about now: "these days", "currently", 现在."""
+    return _PRESENT.search(text) is not None
 
 
 def without_relative(text: str) -> str:

@@ -29,6 +29,7 @@ class Evidence(NamedTuple):
     late_power: float = 2.0  # cosine of the best token, to this power
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
     relative_time: float = 2.0  # a window named relative to now counts this much more: the words cannot help
+    present: float = 1.0  # added to the weight of recency when the question is about now
     trust: float = 0.5  # share of the query's idf mass one unit must hold for lexical evidence to count in full
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -85,7 +85,8 @@ def test_the_same_however_the_indexes_are_stored(tmp_path: Path) -> None:
     with memory(path) as db:
         _fill(db)
     answers = []
-    for number, prepare in enumerate((lambda db: None, DB.checkpoint, DB.compact)):
+    ways: tuple[Callable[[DB], object], ...] = (DB.stats, DB.checkpoint, DB.compact)
+    for number, prepare in enumerate(ways):
         with memory(copied(path, tmp_path / f"{number}.meh")) as db:
             prepare(db)
             answers.append([[(hit.id, hit.score, hit.parts) for hit in db.recall(q, limit=50).hits] for q in QUERIES])
@@ -130,7 +131,7 @@ class TestReasons:
     def test_a_misspelt_word_is_shown_as_what_stood_in(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
             distract(db)
-            found = db.recall("bycicle", explain=True)
+            found = db.recall("bicicle", explain=True)
             assert texts(found) == ["Jonas repaired the bicycle behind the garage"]
             assert "entity" in found.hits[0].parts
             (term,) = found.explanation["terms"]

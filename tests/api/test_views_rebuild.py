@@ -52,7 +52,7 @@ def seen(db: DB) -> dict[str, Any]:
     }
     for query in QUERIES:
         for options in ({}, {"fusion": "rrf"}, {"tier": "trashed"}, {"project": "one"}, {"tags": ["two"]}):
-            found = db.recall(query, limit=50, explain=True, **options)  # type: ignore[arg-type]
+            found = db.recall(query, limit=50, explain=True, **options)
             hits = [(hit.id, hit.text, round(hit.score, 9), hit.ranks) for hit in found.hits]
             brought = [(scene.id, scene.activation) for scene in found.associated]
             shown[f"{query} {options}"] = (hits, found.reason, round(found.confidence, 9), found.channels, brought)

@@ -108,11 +108,11 @@ def test_lists_of_names() -> None:
 def test_numbers_and_choices() -> None:
     assert check_int(3, field="limit", low=1, high=3) == 3
     assert check_choice("b", field="tier", choices=("a", "b")) == "b"
-    for bad in (0, 4, True, 1.0, "1", None):
+    for number in (0, 4, True, 1.0, "1", None):
         with pytest.raises(InvalidRequest) as refused:
-            check_int(bad, field="limit", low=1, high=3)
+            check_int(number, field="limit", low=1, high=3)
         assert refused.value.allowed == "a whole number from 1 to 3"
-    for bad in ("c", "", None, 5, ["a"]):
+    for word in ("c", "", None, 5, ["a"]):
         with pytest.raises(InvalidRequest) as refused:
-            check_choice(bad, field="tier", choices=("a", "b"))
+            check_choice(word, field="tier", choices=("a", "b"))
         assert refused.value.allowed == "a, b"

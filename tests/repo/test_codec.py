@@ -49,7 +49,7 @@ def test_kinds_are_numbered_once_and_all_in_the_table() -> None:
 def test_the_limits_of_fields_are_those_of_the_enumerations() -> None:
     for role in Role:
         if role is not Role.NONE:
-            Message(text="a", role=role.label if hasattr(role, "label") else role.name.lower()).unit()
+            Message(text="a", role=role.name.lower()).unit()
     for tier in Tier:
         payload = codec.encode(Note(text="a", tier=int(tier)))
         assert codec.decode(Kind.NOTE, 1, payload, 0).unit() is not None

@@ -14,14 +14,6 @@ from memhop.models.embed import HashEmbedder
 DIM = 64
 
 
-class Refusal(EmbedderError):
-    """What a service says; `retryable` as the HTTP embedders set it."""
-
-    def __init__(self, reason: str, *, retryable: bool) -> None:
-        super().__init__(reason)
-        self.retryable = retryable
-
-
 class Scripted:
     """An embedder whose answers pass through `spoil(texts, rows)` before they are given.
 
@@ -56,7 +48,7 @@ def refusing(word: str) -> Callable[[Sequence[str], NDArray[np.float32]], NDArra
 
     def spoil(texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
         if any(word in text for text in texts):
-            raise Refusal("the text is refused", retryable=False)
+            raise EmbedderError("the text is refused", retryable=False)
         return rows
 
     return spoil
@@ -70,8 +62,8 @@ def _raising(error: Exception) -> Callable[[Sequence[str], NDArray[np.float32]],
 
 
 MISBEHAVIOURS: dict[str, Callable[[Sequence[str], NDArray[np.float32]], Any]] = {
-    "away": _raising(Refusal("connection refused", retryable=True)),
-    "wrong key": _raising(Refusal("HTTP 401", retryable=False)),
+    "away": _raising(EmbedderError("connection refused", retryable=True)),
+    "wrong key": _raising(EmbedderError("HTTP 401", retryable=False)),
     "ValueError": _raising(ValueError("a bug in foreign code")),
     "RecursionError": _raising(RecursionError("a bug in foreign code")),
     "zeros": lambda texts, rows: np.zeros_like(rows),
