@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from memhop.api.results import BackfillReport, Pending
-from memhop.common.errors import ConfigError, EmbedderError, InvalidRequest, ProviderError
+from memhop.common.errors import ConfigError, Corrupt, EmbedderError, InvalidRequest, ProviderError
 from memhop.models.embed import split_text
 from memhop.repo import codec, vectors
 from memhop.repo.record import Kind
 from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
-from memhop.search.semantics import answer, space_of, token_embedder
+from memhop.search.semantics import answer, space_of, telling_tokens, token_embedder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,7 +127,10 @@ def _next_items(store: Store, space: Space | None, tried: set[int]) -> list[_Ite
             located = store.file.locate(id_)
             if owner in resting or owner in tried or located is None:
                 continue
-            unit = codec.decode(*store.file.read(located[1]), located[1]).unit()
+            try:
+                unit = codec.decode(*store.file.read(located[1]), located[1]).unit()
+            except Corrupt:
+                continue  # it goes on waiting, and holds up no other
             if unit is not None:
                 items.append(_Item(id_, owner, unit.plain))
             if len(items) == BATCH_UNITS:
@@ -154,10 +157,8 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
     with_tokens = token_embedder(embedder)
     tokens = None
     if with_tokens is not None:
-        stop = with_tokens.stop_tokens()
-        tokens = {}
-        for item, ids in zip(items, with_tokens.tokens([item.text for item in items]), strict=True):
-            tokens[item.owner] = ids[~stop[ids]]
+        found = telling_tokens(with_tokens, [item.text for item in items])
+        tokens = {item.owner: ids for item, ids in zip(items, found, strict=True)}
     now = store.clock.now_ms()
     with store.lock:
         batch = store.batch()

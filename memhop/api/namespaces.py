@@ -267,6 +267,8 @@ class Profiles(Namespace):
             InvalidRequest: an unknown field or a value of another type.
         """
         checked = {field: _profile_field(field, value) for field, value in fields.items()}
+        if not checked:
+            return self.get()
         now = self._store.clock.now_ms()
 
         def fill(batch: Batch) -> Profile:

@@ -170,7 +170,8 @@ def _existing(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
     if wanted.external_id:
         return next(iter(members(groups["external_id"])), None)
     for note in members(groups["text"]):
-        if note.tier == Tier.ACTIVE and not note.external_id and _says_nothing_new(wanted, note):
+        same = note.text.strip() == wanted.text.strip()  # the group ignores all white space, but code lives by it
+        if same and note.tier == Tier.ACTIVE and not note.external_id and _says_nothing_new(wanted, note):
             return note
     return None
 
@@ -188,8 +189,14 @@ def _says_nothing_new(wanted: Draft, note: Note) -> bool:
 def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
     if wanted.idempotency_key and wanted.idempotency_key == note.idempotency_key:
         return note
-    tags = tuple(dict.fromkeys((*note.tags, *wanted.tags)))
     if not wanted.external_id:
+        tags = tuple(dict.fromkeys((*note.tags, *wanted.tags)))
+        if len(tags) > LIMITS.tags:
+            raise InvalidRequest(
+                f"with those of note {to_hex(note.id)}, which says the same, there would be {len(tags)}",
+                field="tags",
+                allowed=f"at most {LIMITS.tags}",
+            )
         return msgspec.structs.replace(note, tags=tags, copies=note.copies + 1, updated_at=now_ms)
     changed = msgspec.structs.replace(
         note,
@@ -242,7 +249,7 @@ def _erase_message(store: Store, batch: Batch, message: Message) -> None:
     batch.delete(Kind.MESSAGE, message.id, purge=True)
     scene = store.find(Scene, message.scene) if message.scene else None
     if scene is not None and scene.created_at == message.at:
-        batch.put(msgspec.structs.replace(scene, name=l4_archive.dated(scene.created_at)))  # it was named after it
+        batch.strike(msgspec.structs.replace(scene, name=l4_archive.dated(scene.created_at)))  # it was named after it
     topic = store.find(Topic, message.topic) if message.topic else None
     if topic is None:
         return
@@ -250,7 +257,7 @@ def _erase_message(store: Store, batch: Batch, message: Message) -> None:
     if left:
         # The user keywords are those of the message that opened the topic; all others are the agent's.
         by_user = message.id == topic.messages[0] and bool(topic.user_keywords)
-        batch.put(
+        batch.strike(
             msgspec.structs.replace(
                 topic,
                 messages=left,

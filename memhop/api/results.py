@@ -339,8 +339,8 @@ class Recovered(Result):
     """What opening found and did.
 
     `clean`: nothing was lost, cut or in doubt. `cut_bytes` of an unfinished write were cut off, and saved in
-    `torn_file` if they held more than zeros. `damaged` places of rot were found in what was read (`damage` lists up to 1,000);
-    nothing of it was cut. `refused` says why this handle takes no writes.
+    `torn_file` if they held more than zeros. `damaged` places of rot were found in what was read (`damage` lists up to
+    1,000); nothing of it was cut. `refused` says why this handle takes no writes.
     """
 
     clean: bool

@@ -47,6 +47,7 @@ class Batch:
         self._records: dict[int, Record] = {}
         self._payloads: dict[int, tuple[Kind, bytes]] = {}
         self._deletes: dict[int, tuple[Kind, int]] = {}
+        self._struck: dict[int, Kind] = {}
 
     def __len__(self) -> int:
         return len(self._records) + len(self._payloads) + len(self._deletes)
@@ -72,6 +73,11 @@ class Batch:
         """Write a tombstone. `purge`: compaction drops every version, even when it keeps history."""
         self._deletes[id_] = (kind, _DELETED | (_PURGED if purge else 0))
 
+    def strike(self, record: R) -> R:
+        """Put a record and strike out its earlier versions: compaction drops them even when it keeps history."""
+        self._struck[record.id] = record.KIND
+        return self.put(record)
+
     def find(self, record_type: type[R], id_: int) -> R | None:
         """The record as this batch leaves it. A damaged one is None: it can be replaced."""
         record = self._records.get(id_)
@@ -83,6 +89,8 @@ class Batch:
         return id_ in self._records or id_ in self._payloads or self._store.file.locate(id_) is not None
 
     def _writes(self) -> Iterator[Write]:
+        for id_, struck in self._struck.items():  # before the version that stays
+            yield Write(int(struck), id_, b"", _DELETED | _PURGED)
         for id_, record in self._records.items():
             located = self._store.file.locate(id_)
             unknown: dict[str, Any] = {}

@@ -182,7 +182,7 @@ def named_speaker(text_words: Sequence[str], views: Views) -> NDArray[np.float64
     if not candidates or not len(speakers):
         return np.zeros(len(speakers))
     hashes = np.array(sorted(candidates), dtype=np.uint64)
-    spoken = np.unique(speakers[np.isin(speakers, hashes)])
+    spoken = np.unique(speakers[np.isin(speakers, hashes) & views.units.live])
     if len(spoken) != 1:
         return np.zeros(len(speakers))
     result: NDArray[np.float64] = (speakers == spoken[0]).astype(np.float64)
@@ -195,4 +195,4 @@ def in_windows(windows: Sequence[tuple[int, int]], views: Views) -> NDArray[np.f
     inside = np.zeros(len(at), dtype=bool)
     for since, until in windows:
         inside |= (at >= since) & (at < until)
-    return inside.astype(np.float64)
+    return (inside & views.units.live).astype(np.float64)

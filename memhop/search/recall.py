@@ -80,6 +80,7 @@ class _Scored(NamedTuple):
     words: channels.Words
     uses: tuple[ChannelUse, ...]
     with_model: bool
+    unseen: NDArray[np.bool_]  # the model has no vector of these yet
 
 
 class Recaller:
@@ -128,12 +129,14 @@ class Recaller:
             _use("entity", words.entity, allowed.mask, idle="no unknown word is spelt nearly like a stored one"),
         ]
         reason = asked.reason if asked is not None else None
+        unseen = np.zeros(views.units.size, dtype=bool)
         if asked is not None and self.embedder is not None and asked.vector is not None:
             pooled = semantics.pooled(asked, self.embedder, views, around, allowed.mask)
             if pooled is None:
                 reason = "no unit that passes the filters has a vector yet; call backfill()"
             else:
                 evidence["pooled"] = pooled
+                unseen = ~semantics.embedded(asked, views)
                 candidates = _candidates(evidence, allowed.mask)
                 late = semantics.late(asked, self.embedder, views, around, around.widen(candidates))
                 if late is not None:
@@ -157,6 +160,7 @@ class Recaller:
             words=words,
             uses=tuple(uses),
             with_model="pooled" in evidence,
+            unseen=unseen,
         )
 
     def _fuse(
@@ -166,6 +170,7 @@ class Recaller:
         trust = min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
         factor = {"lexical": weights.lexical * trust, "pooled": weights.pooled, "late": weights.late}
         evidence = {name: (factor[name], scores[chosen]) for name, scores in scored.evidence.items()}
+        evidence, lent = _lend(evidence, scored.unseen[chosen], trust)
         if query.present:
             weights = weights._replace(recency=weights.recency + EVIDENCE.present)
         priors = _priors(weights, scored, views, chosen)
@@ -178,6 +183,9 @@ class Recaller:
         both = scored.evidence["lexical"][chosen]
         share = np.divide(scored.words.entity[chosen], both, out=np.zeros(len(chosen)), where=both > 0)
         parts = dict(fused.parts)
+        for name, rows in lent.items():
+            parts["lexical"] = parts["lexical"] + np.where(rows, parts[name], 0.0)
+            parts[name] = np.where(rows, 0.0, parts[name])
         parts["entity"] = parts["lexical"] * share
         parts["lexical"] = parts["lexical"] * (1.0 - share)
         return fusion.Fused(fused.total, parts, fused.evidence | (scored.time[chosen] > 0))
@@ -258,6 +266,28 @@ class Recaller:
         return Recalled(query, (), reason, uses, 0.0, (), query.notices, {})
 
 
+def _lend(
+    evidence: dict[str, tuple[float, NDArray[np.float64]]], unseen: NDArray[np.bool_], trust: float
+) -> tuple[dict[str, tuple[float, NDArray[np.float64]]], dict[str, NDArray[np.bool_]]]:
+    """Let words speak in the semantic channels for units that have no vector yet, as well as they do in their own.
+
+    Else what was remembered a moment ago would lose to anything the model has seen: among a few notes some vector is
+    always the nearest, however unrelated it is. Returns the evidence, and the rows lent to by channel.
+    """
+    lent: dict[str, NDArray[np.bool_]] = {}
+    words = evidence["lexical"][1]
+    if not unseen.any() or not words.any():
+        return evidence, lent
+    standing = np.where(unseen, trust * words / words.max(), 0.0)
+    filled = dict(evidence)
+    for name, (weight, scores) in evidence.items():
+        if name != "lexical" and scores.any():
+            loan = standing * scores.max()
+            lent[name] = loan > scores
+            filled[name] = (weight, np.maximum(scores, loan))
+    return filled, lent
+
+
 def _priors(
     weights: Weights, scored: _Scored, views: Views, chosen: NDArray[np.int64]
 ) -> dict[str, NDArray[np.float64]]:
@@ -273,14 +303,15 @@ def _priors(
         known = views.bm25.lengths
         lengths[: len(known)] = known
         detail = np.log1p(lengths[chosen])
+        detail -= detail.min()
         deviation = float(detail.std())
-        priors["detail"] = weights.detail * (detail / deviation if deviation > 1e-9 else np.ones(len(chosen)))
+        priors["detail"] = weights.detail * (detail / deviation if deviation > 1e-9 else detail)
     if weights.time and scored.time.any():
         priors["time"] = weights.time * scored.time[chosen]
     if weights.recency:
         at = units.column("at")[chosen].astype(np.float64)
         span = float(at.max() - at.min())
-        priors["recency"] = weights.recency * ((at - at.min()) / span if span > 0 else np.ones(len(chosen)))
+        priors["recency"] = weights.recency * ((at - at.min()) / (span or 1.0))
     return priors
 
 

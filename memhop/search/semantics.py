@@ -68,6 +68,21 @@ def answer(embedder: Embedder, texts: list[str], *, query: bool = False) -> NDAr
         raise EmbedderError(reason, retryable=False) from error
 
 
+def telling_tokens(embedder: TokenEmbedder, texts: list[str]) -> list[NDArray[np.uint16] | NDArray[np.uint32]]:
+    """The token ids of each text without stop tokens. Raises ProviderError as `answer` does."""
+    try:
+        stop = embedder.stop_tokens()
+        found = [ids[~stop[ids]] for ids in embedder.tokens(texts)]
+        if len(found) != len(texts) or any(ids.dtype.kind != "u" or ids.ndim != 1 for ids in found):
+            raise EmbedderError(f"{embedder.name} gave no token ids for some texts", retryable=False)
+        return found
+    except ProviderError:
+        raise
+    except Exception as error:  # as in `answer`
+        reason = f"{embedder.name} failed: {type(error).__name__}: {error!s:.200}"
+        raise EmbedderError(reason, retryable=False) from error
+
+
 def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
     """Embed a question. Never raises for what a model does."""
     if embedder is None:
@@ -86,8 +101,8 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
         with_tokens = token_embedder(embedder)
         tokens = None
         if with_tokens is not None:
-            ids = with_tokens.tokens([text])[0].astype(np.int64)
-            tokens = np.array(list(dict.fromkeys(ids[~with_tokens.stop_tokens()[ids]].tolist())), dtype=np.int64)
+            (found,) = telling_tokens(with_tokens, [text])
+            tokens = np.array(list(dict.fromkeys(found.tolist())), dtype=np.int64)
     except ProviderError as error:
         return Asked(space, None, None, f"the embedder failed: {error.message}")
     return Asked(space, vector, tokens, None)
@@ -120,6 +135,12 @@ def pooled(
     reached, values = around.spread(docs, strength[docs])
     result[reached] = values
     return result
+
+
+def embedded(asked: Asked, views: Views) -> NDArray[np.bool_]:
+    """The units that have a vector in the question's space."""
+    assert asked.space is not None
+    return views.vectors(asked.space.id, asked.space.dim).contains(views.units.column("owner"))
 
 
 def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[np.float32]:

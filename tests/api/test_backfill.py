@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from memhop import ConfigError, HashEmbedder
 from memhop.common.clock import ManualClock
-from tests.support.embedders import DIM, MISBEHAVIOURS, Scripted, refusing
+from tests.support.embedders import (
+    DIM,
+    MISBEHAVIOURS,
+    TOKEN_MISBEHAVIOURS,
+    Scripted,
+    ScriptedTokens,
+    refusing,
+)
 from tests.support.memories import DAY, HOUR, MINUTE, NOW, memory, texts
 
 NOTES = ["a kayak in the shed", "slugs in the lettuce", "the piano is out of tune", "taxes are due in July"]
@@ -59,6 +66,44 @@ class TestMisbehaving:
             assert db.pending().without_vector == 0
             embedder.spoil = None
             assert [(hit.id, hit.score) for hit in db.recall("kayak shed").hits] == before
+
+
+class TestTokens:
+    def test_a_static_model_adds_late_interaction(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh", embedder=ScriptedTokens()) as db:
+            db.remember_many(NOTES)
+            assert db.backfill().remaining == 0
+            found = db.recall("kayak shed")
+            assert found.hits[0].text == NOTES[0]
+            assert {use.name: use.ran for use in found.channels}["late"]
+
+    @pytest.mark.parametrize("name", TOKEN_MISBEHAVIOURS)
+    def test_misbehaving(self, tmp_path: Path, name: str) -> None:
+        embedder = ScriptedTokens(TOKEN_MISBEHAVIOURS[name])
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many(NOTES)
+            report = db.backfill()
+            assert report.embedded == 0
+            assert report.reason
+            assert texts(db.recall("kayak")) == [NOTES[0]]
+            embedder.spoil_tokens = None
+            assert db.backfill().embedded == len(NOTES)
+            embedder.spoil_tokens = TOKEN_MISBEHAVIOURS[name]
+            assert texts(db.recall("kayak"))[0] == NOTES[0]
+            db.search("where is the kayak?", NOW - MINUTE)
+
+
+def test_a_damaged_text_holds_up_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.meh"
+    with memory(path) as db:
+        db.remember_many(NOTES)
+        db.checkpoint()
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(NOTES[1].encode())] ^= 1
+    path.write_bytes(raw)
+    with memory(path, embedder=Scripted()) as db:
+        report = db.backfill()
+        assert (report.embedded, report.remaining) == (3, 1)
 
 
 class TestIsolation:

@@ -101,6 +101,23 @@ class TestSaidTwice:
             assert second.id != first.id
             assert len(db.recall("tea").hits) == 2
 
+    def test_other_white_space_inside_is_another_text(self, tmp_path: Path) -> None:
+        """Code with another indentation was taken for the same words: the note that came back held the older text."""
+        with memory(tmp_path / "a.meh") as db:
+            texts_ = ["if x:\n    return 1", "if x:\nreturn 1", "if x: return 1"]
+            notes = db.remember_many(texts_)
+            assert [db.notes.get(note.id).text for note in notes] == texts_
+            assert db.remember("if x: return 1\n").id == notes[2].id, "a line end is no news"
+
+    def test_joined_tags_keep_the_limit(self, tmp_path: Path) -> None:
+        """Each call was checked alone, so that tags of a note grew without bound."""
+        with memory(tmp_path / "a.meh") as db:
+            note = db.remember("tea", tags=[f"a{number}" for number in range(40)])
+            with pytest.raises(InvalidRequest) as refused:
+                db.remember("tea", tags=[f"b{number}" for number in range(40)])
+            assert refused.value.field == "tags"
+            assert len(db.notes.get(note.id).tags) == 40
+
     def test_within_one_call(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
             notes = db.remember_many(["tea", "tea", {"text": "tea", "external_id": "x"}, "coffee"])

@@ -29,8 +29,11 @@ class TestProfile:
     def test_a_refused_field_changes_nothing(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
             db.profile.update(name="Ada")
+            before = db.stats().commit
+            assert db.profile.update().name == "Ada"
             with pytest.raises(InvalidRequest):
                 db.profile.update(name="Eve", role=5)
+            assert db.stats().commit == before
             assert db.profile.get().name == "Ada"
 
     def test_the_brief_is_short(self, tmp_path: Path) -> None:

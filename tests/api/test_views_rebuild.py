@@ -242,3 +242,15 @@ def test_indexes_of_another_version_are_built_anew(tmp_path: Path, monkeypatch: 
     with memory(copies[1], embedder=HashEmbedder(32)) as db:
         assert not db.stats().views_rebuilt, "the checkpoint replaced what could not be read"
         assert db.recall("kayak").hits
+
+
+def test_an_erased_message_leaves_no_trace_in_the_channels(tmp_path: Path) -> None:
+    """Its time and its speaker were still looked at: the time channel said it ran, and an erased speaker's name in a
+    question, next to that of another, kept the other from being taken for the one who is meant."""
+    with memory(tmp_path / "a.meh") as db:
+        db.archive.append_many({"text": f"a kayak {n}", "speaker": "Mara", "at": NOW - 90 * HOUR} for n in range(3))
+        before = db.recall("yesterday, what did Mara and Jonas say of a kayak?", explain=True)
+        (erased,) = db.archive.append_many([{"text": "a kayak", "speaker": "Jonas", "at": NOW - 24 * HOUR}])
+        db.forget(erased, hard=True)
+        assert db.recall("yesterday, what did Mara and Jonas say of a kayak?", explain=True) == before
+        assert "named" in before.hits[0].parts

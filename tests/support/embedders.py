@@ -79,3 +79,39 @@ MISBEHAVIOURS: dict[str, Callable[[Sequence[str], NDArray[np.float32]], Any]] = 
     "another dimension": lambda texts, rows: rows[:, :-1],
     "no dimension": lambda texts, rows: rows[:, :0],
 }
+
+
+class ScriptedTokens(Scripted):
+    """A static model of one token per word length, whose token ids pass through `spoil_tokens`."""
+
+    vocabulary = 32
+
+    def __init__(self, spoil_tokens: Callable[[list[NDArray[np.uint16]]], Any] | None = None) -> None:
+        super().__init__(name="scripted-tokens")
+        self.spoil_tokens = spoil_tokens
+
+    def tokens(self, texts: Sequence[str]) -> Any:
+        found = [np.array([min(31, len(word)) for word in text.split()], dtype=np.uint16) for text in texts]
+        return found if self.spoil_tokens is None else self.spoil_tokens(found)
+
+    def table(self) -> NDArray[np.float32]:
+        return HashEmbedder(DIM).embed([f"token {number}" for number in range(self.vocabulary)])
+
+    def stop_tokens(self) -> NDArray[np.bool_]:
+        return np.arange(self.vocabulary) < 2
+
+
+def _failing(found: list[NDArray[np.uint16]]) -> Any:
+    raise ValueError("a bug in foreign code")
+
+
+TOKEN_MISBEHAVIOURS: dict[str, Callable[[list[NDArray[np.uint16]]], Any]] = {
+    "ValueError": _failing,
+    "None": lambda found: None,
+    "too few": lambda found: found[1:],
+    "too many": lambda found: [*found, found[0]],
+    "beyond the vocabulary": lambda found: [ids + np.uint16(1_000) for ids in found],
+    "negative": lambda found: [-ids.astype(np.int64) for ids in found],
+    "floats": lambda found: [ids.astype(np.float64) for ids in found],
+    "lists": lambda found: [ids.tolist() for ids in found],
+}
