@@ -80,16 +80,6 @@ def ndcg_at_k(ranked: Sequence[str], evidence: Collection[str], k: int) -> float
     return gained / best
 
 
-def session_recall_at_k(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """The share of evidence sessions among the first k distinct sessions, in rank order.
-
-    Ids are of the form "D3:7". The haystack of this figure is the number of sessions. ValueError
-    without evidence.
-    """
-    wanted = {session_of(dia_id) for dia_id in _wanted(evidence, k)}
-    return len(wanted.intersection(_first_sessions(ranked, k))) / len(wanted)
-
-
 def session_hit_at_k(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
     """1.0 when any evidence session is among the first k distinct sessions, else 0.0.
 

@@ -1,8 +1,6 @@
-"""Limits and settings: one place, each with its unit, range, default and reason.
+"""Limits of calls and the checks that hold them: one place, each with its unit, value and reason.
 
-Frozen, so that a handle's behaviour cannot change under it; `Limits` holds what bounds a call, `Tuning` what
-ranks a recall. Weights were chosen on the development half of LoCoMo as a whole, as round numbers on plateaus,
-never on single questions (`benches/locomo.py --sweep` shows how little each one moves).
+What ranks a recall is in `search/tuning.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits()
-RELAXED_SYNC_MS = 200  # durability="relaxed": at most this long between fsyncs
 
 
 def check_text(value: object, *, field: str, max_bytes: int = LIMITS.text_bytes) -> str:

@@ -69,27 +69,6 @@ def best_similarities(
     return result
 
 
-def maxsim(
-    query_tokens: NDArray[Any],
-    table: NDArray[np.float32],
-    weights: NDArray[Any],
-    offsets: NDArray[Any],
-    tokens: Tokens,
-) -> NDArray[np.float32]:
-    """The weighted mean over query tokens of `best_similarities`: one score per unit, in about -1..1.
-
-    Args:
-        weights: Of each query token, >= 0, such as its idf. All zero: every score is 0.
-        Others as for `best_similarities`.
-    """
-    total = float(np.sum(weights))
-    if total <= 0:
-        return np.zeros(len(offsets) - 1, np.float32)
-    similarity = best_similarities(query_tokens, table, offsets, tokens)
-    scores: NDArray[np.float32] = np.sum(similarity * (weights / total)[:, None], axis=0, dtype=np.float64)
-    return scores.astype(np.float32)
-
-
 class TokenIndex:
     """Token ids of one vector space. One thread at a time; the caller holds the lock. See `slabs` for put and drop."""
 

@@ -29,7 +29,7 @@ class Scene(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One turn, or a fused group (`children` not empty). `messages` are L4 ids in time order."""
+    """One turn, or a fused group (`children` not empty). `messages` are L4 ids in the order they came."""
 
     KIND: ClassVar[Kind] = Kind.TOPIC
     scene: Id

@@ -9,7 +9,7 @@ the file rolls back to the last durable commit and the views are dropped with it
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,8 @@ from memhop.common.errors import Corrupt, InvalidRequest, NotFound
 from memhop.common.ids import make_id, to_hex
 from memhop.core.batch import Write
 from memhop.core.meh_file import Commit, MehFile
-from memhop.repo import codec, vectors
+from memhop.repo import codec
+from memhop.repo.gathering import gather
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Kind, Record
 
@@ -32,8 +33,6 @@ CHECKPOINT_ENTRIES = 20_000  # log entries since the last checkpoint that make t
 CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
 CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
 COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves
-GATHER_SLABS = 16  # slabs smaller than GATHER_ROWS that a checkpoint joins into one
-GATHER_ROWS = 4_096
 USAGE_TARGETS = 10_000  # buffered counters; beyond that the oldest are written at the next commit anyway
 
 _DELETED, _PURGED = 1, 2
@@ -181,11 +180,6 @@ class Store:
             self._views.catch_up()
         return self._views
 
-    @property
-    def views_loaded(self) -> bool:
-        """Whether anything derived is in memory yet."""
-        return self._views is not None
-
     # -- writing ---------------------------------------------------------------------------------------------
 
     def batch(self) -> Batch:
@@ -291,78 +285,10 @@ class Store:
         self._views = None
 
     def _gather_slabs(self, views: Views, *, everything: bool = False) -> None:
-        """Join small slabs of a space into large ones, leaving out rows whose owner is gone.
-
-        Args:
-            everything: Also rewrite large slabs that hold rows of owners that are gone (before a compaction,
-                so that no vector of an erased unit stays in the file).
-        """
         batch = self.batch()
-        for space in self.scan(vectors.Space):
-            gather_space(self, views, batch, space, everything=everything)
-        if everything:
-            for failure in self.scan(vectors.EmbedFailure):
-                if not views.has_owner(failure.owner):
-                    batch.delete(Kind.EMBED_FAILURE, failure.id)
+        gather(self, views, batch, everything=everything)
         if len(batch):
             self.commit(batch)
-
-
-def gather_space(store: Store, views: Views, batch: Batch, space: vectors.Space, *, everything: bool) -> None:
-    """Plan the joining of one space's slabs into `batch`; see `Store._gather_slabs`."""
-
-    def alive(owners: Any) -> Any:
-        return views.ordinals(owners) >= 0
-
-    for kind in (Kind.VECTOR_SLAB, Kind.TOKEN_SLAB):
-        small: list[tuple[int, Any, Any]] = []
-        for id_ in views.slabs(space.id, kind):
-            located = store.file.locate(id_)
-            if located is None:
-                continue
-            decode = vectors.decode_vectors if kind == Kind.VECTOR_SLAB else vectors.decode_tokens
-            try:
-                slab: Any = decode(store.file.buffer(*store.file.payload_at(located[1])), located[1])
-            except Corrupt:
-                continue  # its units are embedded again; a checkpoint must not fail for it
-            keep = alive(slab.owners) if everything or len(slab.owners) < GATHER_ROWS else None
-            if keep is not None and (len(slab.owners) < GATHER_ROWS or not keep.all()):
-                small.append((id_, slab, keep))
-        worth_it = len(small) >= GATHER_SLABS or (everything and any(not k.all() for _, _, k in small))
-        if not worth_it:
-            continue
-        for id_, _, _ in small:
-            batch.delete(kind, id_, purge=everything)
-        _write_joined(batch, kind, space.id, small)
-
-
-def _write_joined(batch: Batch, kind: Kind, space: int, slabs: list[tuple[int, Any, Any]]) -> None:
-    import numpy as np
-
-    owners = np.concatenate([slab.owners[keep] for _, slab, keep in slabs])
-    if not len(owners):
-        return
-    if kind == Kind.VECTOR_SLAB:
-        matrix = np.concatenate([slab.matrix[keep] for _, slab, keep in slabs])
-        rows_per_slab = max(1, vectors.MAX_SLAB_BYTES // (matrix.shape[1] * 4 + 8))
-        for start in range(0, len(owners), rows_per_slab):
-            part = slice(start, start + rows_per_slab)
-            payload = vectors.encode_vectors(space, owners[part].tolist(), matrix[part])
-            batch.put_payload(kind, payload, space, "joined", int(owners[start]))
-        return
-    rows = [
-        slab.tokens[slab.offsets[row] : slab.offsets[row + 1]]
-        for _, slab, keep in slabs
-        for row in np.flatnonzero(keep)
-    ]
-    sizes = np.cumsum([8 + 4 + 4 * len(row) for row in rows])
-    start = 0
-    while start < len(rows):
-        base = int(sizes[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(sizes, base + vectors.MAX_SLAB_BYTES)))
-        payload = vectors.encode_tokens(space, owners[start:stop].tolist(), rows[start:stop])
-        batch.put_payload(kind, payload, space, "joined", int(owners[start]))
-        start = stop
 
 
 def _with_id(record: R, id_: int) -> R:
@@ -371,8 +297,3 @@ def _with_id(record: R, id_: int) -> R:
     if not id_:
         raise InvalidRequest("a record needs an id", field="id")
     return msgspec.structs.replace(record, id=id_)
-
-
-def known_kinds() -> Mapping[int, str]:
-    """Names of record kinds, for statistics."""
-    return {int(kind): kind.name.lower() for kind in Kind}

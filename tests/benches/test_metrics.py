@@ -16,12 +16,11 @@ from benches.metrics import (
     recall_at_k,
     session_hit_at_k,
     session_of,
-    session_recall_at_k,
 )
 
 RANKED = ["D1:4", "D1:3", "D2:9", "D4:2", "D4:1"]
 EVIDENCE = ("D1:3", "D4:2")
-METRICS = (recall_at_k, all_evidence_at_k, ndcg_at_k, session_recall_at_k, session_hit_at_k)
+METRICS = (recall_at_k, all_evidence_at_k, ndcg_at_k, session_hit_at_k)
 
 
 def test_recall_is_the_share_of_evidence_found() -> None:
@@ -49,7 +48,6 @@ def test_an_id_ranked_twice_counts_once() -> None:
 
 
 def test_sessions_count_once_in_rank_order() -> None:
-    assert [session_recall_at_k(RANKED, EVIDENCE, k) for k in (1, 2, 3)] == [0.5, 0.5, 1]
     assert [session_hit_at_k(RANKED, ("D4:7",), k) for k in (1, 2, 3)] == [0, 0, 1]
     assert session_hit_at_k(RANKED, EVIDENCE, 1) == 1
 

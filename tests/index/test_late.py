@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
-from memhop.index.late import TokenIndex, best_similarities, maxsim
+from memhop.index.late import TokenIndex, best_similarities
 
 VOCABULARY = 12
 
@@ -48,15 +48,6 @@ def test_it_is_the_maximum_per_query_token(query: list[int], units: list[list[in
         for column, unit in enumerate(units):
             expected = max((float(vectors[token] @ vectors[other]) for other in unit), default=0.0)
             assert similarity[row, column] == pytest.approx(expected, abs=1e-6)
-    weights = np.arange(1, len(query) + 1, dtype=np.float32)
-    scores = maxsim(asked, vectors, weights, *csr(units))
-    expected_scores = weights @ similarity / weights.sum() if query else np.zeros(len(units))
-    np.testing.assert_allclose(scores, expected_scores, atol=1e-6)
-
-
-def test_weights_of_zero_give_zero() -> None:
-    scores = maxsim(np.array([1]), table(), np.zeros(1, np.float32), *csr([[1], []]))
-    assert scores.tolist() == [0.0, 0.0]
 
 
 def test_tokens_outside_of_the_table_are_refused() -> None:
