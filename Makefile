@@ -23,8 +23,14 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Writes benches/results/*.json and the figures in README.md. About two minutes.
 bench: $(VENV)/.ready
-	$(BIN)/python -m benches.locomo $(LOCOMO)
+	$(BIN)/python -m benches.locomo $(LOCOMO) --json benches/results/locomo-none.json
+	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder hash --json benches/results/locomo-hash.json
+	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder local --json benches/results/locomo-local.json
+	$(BIN)/python -m benches.opening --json benches/results/opening.json
+	$(BIN)/python -m benches.fuzzy benches/results/fuzzy.json
+	$(BIN)/python -m benches.readme
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist
