@@ -122,7 +122,7 @@ class DB:
         """Store a note. When this returns it is durable and can be recalled.
 
         Args:
-            text: The note, any language, not blank, at most 16 MiB.
+            text: The note, any language, not blank, at most 4 MiB.
             project: A name; recall can be limited to projects.
             kind: A name such as note, fact, decision, bug, plan, preference.
             status: A name such as open or done. None: none.

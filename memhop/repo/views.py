@@ -43,7 +43,6 @@ _LABELS = {
 _COLUMNS = {**_LABELS, "owner": "u8"}  # owner: the unit's name in vector slabs, made of its id and text
 _DTYPES = {"B": "<u1", "H": "<u2", "I": "<u4", "Q": "<u8", "i": "<i4", "q": "<i8", "f": "<f4", "d": "<f8"}
 _TYPECODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
-MAX_INDEXED_CHARS = 200_000  # of one text; what lies beyond is kept and embedded, but not in BM25
 
 Sections = dict[str, tuple[str, memoryview]]
 
@@ -161,7 +160,7 @@ class Views:
     def _add_unit(self, id_: int, unit: Unit) -> None:
         labels = {name: int(getattr(unit, name)) for name in _LABELS}
         ordinal = self.units.add(id_, owner=owner_of(id_, unit), **labels)
-        terms = tokenize(unit.text[:MAX_INDEXED_CHARS])
+        terms = tokenize(unit.text)
         self.bm25.add(ordinal, terms)
         if self._vocabulary is not None:
             for term in set(terms):
