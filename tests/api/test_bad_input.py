@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from memhop import DB, InvalidRequest, MemhopError, NotFound
+from memhop.common.config import LIMITS
 from tests.support.memories import DAY, NO_ID, NOW, memory
 
 
