@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from memhop import DB, InvalidRequest, MemhopError, NotFound
-from memhop.common.config import LIMITS
+from memhop.common import config
 from tests.support.memories import DAY, NO_ID, NOW, memory
 
 
@@ -61,7 +61,7 @@ def _shown(value: Any) -> str:
 BLANK = ("", " ", "\n\t", "\u200b", "\u00a0", "\x00\x00", "\u2060 \ufeff")
 NO_TEXT = (None, 5, b"bytes", ["a"], {"a": 1}, True)
 NOT_UNICODE = ("\ud800", "ab\udfff", "\udcff")
-HUGE = "x" * (LIMITS.text_bytes + 1)
+HUGE = "x" * (config.LIMITS.text_bytes + 1)
 NAMES = ("", " ", 5, b"a", ["a"], True, "a\nb", "a\x00b", "x" * 201, "\ud800", "a\u200bb")
 TIMES = (-1, 1.5, True, "2026-01-01", math.nan, math.inf, [1], 2**80, datetime(2026, 1, 1), NOW + 2 * DAY)
 NO_IDS = ("", "5", "zz" * 8, "0" * 16, 5, None, b"0" * 16, "a" * 15, "a" * 17, "٣" * 16, "\ud800" * 16, " " + "a" * 15)
@@ -265,11 +265,11 @@ def test_a_text_of_100_mb_is_refused(world: World) -> None:
 
 def test_a_batch_of_too_many_bytes_is_refused(world: World) -> None:
     """The limit on all texts of one call was stated and never applied."""
-    large = "x" * LIMITS.text_bytes
+    large = "x" * config.LIMITS.text_bytes
     before = world.path.stat().st_size
     for call in (world.db.remember_many, world.db.archive.append_many):
         with pytest.raises(InvalidRequest) as refused:
-            call([{"text": large}] * (LIMITS.batch_bytes // LIMITS.text_bytes + 1))
+            call([{"text": large}] * (config.LIMITS.batch_bytes // config.LIMITS.text_bytes + 1))
         assert refused.value.field == "items"
     assert world.path.stat().st_size == before
 
