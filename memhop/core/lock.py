@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,7 +37,7 @@ class SideLock:
     """
 
     def __init__(self, path: Path, *, wait: float, purpose: str) -> None:
-        import portalocker  # 10 ms, so only where a lock is taken
+        import portalocker  # some 40 ms, so only where a lock is taken
 
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), FILE_MODE)
@@ -71,15 +72,17 @@ class SideLock:
             "started": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
             "purpose": purpose[:200],
         }
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(us).encode() + b"\n", 0)
+        with suppress(OSError):  # a full disk must not keep anybody from reading
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(us).encode() + b"\n", 0)
 
     def release(self) -> None:
         """Unlock, then close. Explicitly, because a forked child that lives on would keep it held."""
         if not self._file.closed:
             import portalocker
 
-            os.ftruncate(self._file.fileno(), 0)
+            with suppress(OSError):
+                os.ftruncate(self._file.fileno(), 0)
             portalocker.unlock(self._file)
             self._file.close()
 
