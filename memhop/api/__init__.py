@@ -3,8 +3,11 @@
     db           DB.open, the verbs (remember, recall, search, update, forget, …), upkeep
     namespaces   db.archive, db.notes, db.scenes, db.topics, db.profile, db.knowledge, db.capabilities, db.trajectory
     notes        what `remember` and `forget` mean, in terms of records
-    results      frozen dataclasses with `to_dict()`; ids as 16 hex digits, times as Unix ms
+    reading      recall, search, why_not, stats: requests in, results out
     backfill     draining the queue of units that have no vector yet
+    convert      records -> results
+    reports      what the file says of itself -> results
+    results      frozen dataclasses with `to_dict()`; ids as 16 hex digits, times as Unix ms
 
 Everything here checks its arguments and returns plain data; nothing below is exposed.
 """
