@@ -1,10 +1,10 @@
 """The eight layers as records, and the one place where bytes (`core`) meet indexes (`index`).
 
-    record       what every record can say about itself: its kind, its groups, its searchable unit
-    l0_profile … l7_trajectory    one file per layer: record types, id rules, nothing else
-    vectors      vectors and token ids as slab records, one set per vector space
-    codec        record <-> payload, in one table; fields this build does not know survive a rewrite
-    views        groups, units, BM25, vocabulary, vectors: derived, caught up from the log, dropped at will
-    gathering    joining small slabs, dropping rows of what is gone
-    store        typed get / find / scan; `Store.commit(batch)` is the only writer
+record       what every record can say about itself: its kind, its groups, its searchable unit
+l0_profile … l7_trajectory    one file per layer: record types, id rules, nothing else
+vectors      vectors and token ids as slab records, one set per vector space
+codec        record <-> payload, in one table; fields this build does not know survive a rewrite
+views        groups, units, BM25, vocabulary, vectors: derived, caught up from the log, dropped at will
+gathering    joining small slabs, dropping rows of what is gone
+store        typed get / find / scan; `Store.commit(batch)` is the only writer
 """
