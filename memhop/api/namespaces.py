@@ -94,20 +94,11 @@ class Archive(Namespace):
     def _put(
         self, batch: Batch, message: l4_archive.Message, pending: dict[int, l4_archive.Message], index: int
     ) -> l4_archive.Message:
-        if message.external_id:
-            group = l4_archive.external_message(message.session, message.external_id)
-            known = pending.get(group)
-            if known is None:
-                page = self._store.listed(l4_archive.Message, group, limit=1)
-                known = page[0][1] if page else None
-            if known is not None:
-                if known.text != message.text:
-                    raise InvalidRequest(
-                        f"it names message {to_hex(known.id)}, which says something else",
-                        field=f"items[{index}].external_id",
-                        allowed="one external_id per message of a session",
-                    )
-                return known
+        from memhop.search.turn import known_message
+
+        known = known_message(self._store, message, pending, field=f"items[{index}].external_id")
+        if known is not None:
+            return known
         stored = batch.new(message, message.session, message.at, message.speaker, message.text)
         if message.external_id:
             pending[l4_archive.external_message(message.session, message.external_id)] = stored

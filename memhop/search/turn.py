@@ -17,6 +17,7 @@ clear evidence leads back to an older scene.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -108,8 +109,14 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     recalled = recaller.recall(request)
     words = tuple(keywords(text, KEYWORDS))
     with store.lock:
-        known = known_message(store, session, external_id, text)
-        if known is not None and known.topic:
+        known = known_message(store, Message(text=text, session=session, external_id=external_id))
+        if known is not None and not known.topic:
+            raise InvalidRequest(
+                f"it names message {to_hex(known.id)}, which was stored without a turn",
+                field="external_id",
+                allowed="the name of a turn, or a new one",
+            )
+        if known is not None:
             return _again(store, recalled, known)
         if scene is None and not turn.auto_create:
             scene = choose_scene(store, recalled.query.terms, at=at, session=session, project=project)
@@ -149,22 +156,29 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     return Searched(recalled, scene, new_scene, topic, message, contexts, associated)
 
 
-def known_message(store: Store, session: str, external_id: str, text: str) -> Message | None:
-    """The message that the session knows by this external id, if any.
+def known_message(
+    store: Store, message: Message, pending: Mapping[int, Message] | None = None, *, field: str = "external_id"
+) -> Message | None:
+    """The message which the session of `message` knows by its external id already, if any.
+
+    Args:
+        pending: Messages of the same call, by the group of their external id.
+        field: Named in the error.
 
     Raises:
         InvalidRequest: it says something else.
     """
-    if not external_id:
+    if not message.external_id:
         return None
-    page = store.listed(Message, l4_archive.external_message(session, external_id), limit=1)
-    if not page:
-        return None
-    known = page[0][1]
-    if known.text != text:
+    group = l4_archive.external_message(message.session, message.external_id)
+    known = pending.get(group) if pending else None
+    if known is None:
+        page = store.listed(Message, group, limit=1)
+        known = page[0][1] if page else None
+    if known is not None and known.text != message.text:
         raise InvalidRequest(
             f"it names message {to_hex(known.id)}, which says something else",
-            field="external_id",
+            field=field,
             allowed="one external_id per message of a session",
         )
     return known
@@ -203,7 +217,7 @@ def update(
         topic = store.get(Topic, id_, field="topic_id")
         first = store.readable(Message, topic.messages[0]) if topic.messages else None
         session = first.session if first else ""
-        known = known_message(store, session, name, said)
+        known = known_message(store, Message(text=said, session=session, external_id=name))
         if known is not None:
             return known
         if len(topic.messages) >= LIMITS.replies:

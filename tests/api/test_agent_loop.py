@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memhop import InvalidRequest
 from memhop.common.clock import ManualClock
 from tests.support.memories import DAY, HOUR, MINUTE, NOW, conversation, distract, every, memory, texts
 
@@ -226,3 +227,45 @@ class TestAssociation:
             db.search("marine epoxy hardens overnight", NOW - 9 * DAY, session="s1")
             db.search("slugs are eating the lettuce", NOW - 5 * DAY, session="s2")
             assert db.recall("epoxy").associated == ()
+
+
+class TestTurnsWithANameOfTheHost:
+    """A host that crashed between a call and its answer repeats the call."""
+
+    def test_a_repeated_turn_is_stored_once(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            first = db.search("the kayak is in the shed", NOW, session="s", external_id="m1")
+            reply = db.update(first.new_topic_id, "noted", NOW + 1, external_id="r1")
+            before = db.stats().records
+            again = db.search("the kayak is in the shed", NOW + 5, session="s", external_id="m1")
+            assert (again.new_topic_id, again.message_id) == (first.new_topic_id, first.message_id)
+            assert not again.new_scene
+            assert db.update(first.new_topic_id, "noted", NOW + 6, external_id="r1").id == reply.id
+            after = db.stats().records
+            assert {kind: after[kind] for kind in ("message", "topic", "scene")} == {
+                kind: before[kind] for kind in ("message", "topic", "scene")
+            }
+            assert [one.text for one in db.topics.messages(first.new_topic_id)] == ["the kayak is in the shed", "noted"]
+
+    def test_the_same_name_in_another_session_is_another_turn(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            one = db.search("the kayak is in the shed", NOW, session="s", external_id="m1")
+            other = db.search("the kayak is in the shed", NOW, session="t", external_id="m1")
+            assert one.message_id != other.message_id
+
+    def test_other_words_under_a_known_name_are_refused(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            turn = db.search("the kayak is in the shed", NOW, session="s", external_id="m1")
+            db.update(turn.new_topic_id, "noted", NOW, external_id="r1")
+            commit = db.stats().commit
+            with pytest.raises(InvalidRequest, match="something else"):
+                db.search("the canoe is in the shed", NOW, session="s", external_id="m1")
+            with pytest.raises(InvalidRequest, match="something else"):
+                db.update(turn.new_topic_id, "forgotten", NOW, external_id="r1")
+            assert db.stats().commit == commit
+
+    def test_a_name_of_a_message_without_a_turn_is_refused(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            db.archive.append_many([{"text": "from an import", "session": "s", "external_id": "m1", "at": NOW}])
+            with pytest.raises(InvalidRequest, match="without a turn"):
+                db.search("from an import", NOW, session="s", external_id="m1")
