@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from memhop.api.results import BackfillReport, Pending
-from memhop.common.errors import ConfigError, Corrupt, EmbedderError, InvalidRequest, ProviderError
+from memhop.common.errors import ConfigError, EmbedderError, InvalidRequest, ProviderError
 from memhop.models.embed import split_text
-from memhop.repo import codec, vectors
+from memhop.repo import vectors
 from memhop.repo.record import Kind
 from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
 from memhop.search.semantics import answer, space_of, telling_tokens, token_embedder
@@ -124,13 +124,10 @@ def _next_items(store: Store, space: Space | None, tried: set[int]) -> list[_Ite
         units = store.views.units
         for ordinal in _waiting(store, space).tolist():
             id_, owner = int(units.ids[ordinal]), int(units.column("owner")[ordinal])
-            located = store.file.locate(id_)
-            if owner in resting or owner in tried or located is None:
+            if owner in resting or owner in tried:
                 continue
-            try:
-                unit = codec.decode(*store.file.read(located[1]), located[1]).unit()
-            except Corrupt:
-                continue  # it goes on waiting, and holds up no other
+            record = store.record(id_)  # a damaged one goes on waiting, and holds up no other
+            unit = record.unit() if record is not None else None
             if unit is not None:
                 items.append(_Item(id_, owner, unit.plain))
             if len(items) == BATCH_UNITS:

@@ -41,8 +41,8 @@ class Namespace:
         limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
         after = _place(cursor)
         with self._store.lock:
-            places = self._store.views.groups.page(group, after=after, limit=limit + 1, descending=newest)
-            found = self._store.listed(record_type, group, after=after, limit=limit, descending=newest)
+            places = self._store.places(group, after=after, limit=limit + 1, descending=newest)
+            found = self._store.at_places(record_type, places[:limit])
         return results.Page(
             items=tuple(convert_one(record) for _, record in found),
             next=_cursor(places[limit - 1]) if len(places) > limit else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from memhop.api import convert, results
@@ -55,7 +56,8 @@ def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
 
 def _recall(recalled: Recalled) -> results.Recall:
     hits = tuple(map(_hit, recalled.hits))
-    packed = pack([_line(hit) for hit in recalled.hits], recalled.query.token_budget)
+    lines = [_line(found.id, hit) for found, hit in zip(recalled.hits, hits, strict=True)]
+    packed = pack(lines, recalled.query.token_budget)
     return results.Recall(
         query=recalled.query.text,
         hits=hits,
@@ -123,9 +125,8 @@ def _hit(found: Found) -> results.Hit:
     )
 
 
-def _line(found: Found) -> Line:
-    hit = _hit(found)
-    return Line(id=found.id, at=hit.at, who=hit.speaker or hit.role or hit.kind, text=hit.text)
+def _line(id_: int, hit: results.Hit) -> Line:
+    return Line(id=id_, at=hit.at, who=hit.speaker or hit.role or hit.kind, text=hit.text)
 
 
 def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanation:
@@ -167,7 +168,8 @@ def stats(store: Store) -> results.Stats:
     file = store.file
     with store.lock:
         views = store.views
-        counted = {kind.name.lower(): sum(1 for _ in file.ids(int(kind))) for kind in Kind}
+        kinds = Counter(kind for _, kind, _ in file.live())
+        counted = {kind.name.lower(): kinds[int(kind)] for kind in Kind}
         spaces = store.listed(Space, all_of(Kind.SPACE), limit=LIMITS.results)
         return results.Stats(
             path=str(file.path),

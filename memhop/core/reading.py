@@ -156,15 +156,10 @@ class Reading:
         except OSError as error:
             raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
 
-    def tail(self) -> Sequence[Entry]:
-        """Entries behind the newest checkpoint, in log order, as of now."""
+    def tail(self, start: int = 0) -> Sequence[Entry]:
+        """Entries behind the newest checkpoint from the `start`-th on, in log order, as of now."""
         with self._writer.lock:
-            return tuple(self._state().tail)
-
-    def tail_from(self, position: int) -> Sequence[Entry]:
-        """Like `tail()[position:]`, at the cost of what is returned."""
-        with self._writer.lock:
-            return tuple(self._state().tail[position:])
+            return tuple(self._state().tail[start:])
 
     @property
     def tail_length(self) -> int:
@@ -182,12 +177,14 @@ class Reading:
         """Why this handle takes no writes; "" if it does."""
         return self._writer.refused
 
-    def ids(self, kind: int) -> Iterator[int]:
-        """Live ids of a kind, ascending, as of now. Cost: O(records), 1 us each."""
+    def live(self) -> Iterator[tuple[int, int, int]]:
+        """(id, kind, offset) of every live record, ids ascending, as of now. Cost: O(records), 1 us each."""
         with self._writer.lock:
-            state = self._state()
-            rows = rows_healing(state)
-        return (id_ for id_, row_kind, _ in rows if row_kind == kind)
+            return rows_healing(self._state())
+
+    def ids(self, kind: int) -> Iterator[int]:
+        """Live ids of a kind, ascending, as of now. Cost: as `live`."""
+        return (id_ for id_, row_kind, _ in self.live() if row_kind == kind)
 
     def segments(self) -> Sequence[Segment]:
         """The live segments, oldest first."""

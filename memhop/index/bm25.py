@@ -59,8 +59,8 @@ class Bm25Index:
             raise InvalidRequest(f"{k1} is out of range", field="k1", allowed="a number >= 0")
         if not 0 <= b <= 1:
             raise InvalidRequest(f"{b} is out of range", field="b", allowed="0..1")
-        self._k1 = k1
-        self._b = b
+        self.k1 = k1
+        self.b = b
         self.attach(())
 
     def attach(self, parts: Sequence[tuple[int, Part]]) -> None:
@@ -264,7 +264,7 @@ class Bm25Index:
         alive = live[: len(lengths)]
         units = int(np.count_nonzero(alive & (lengths > 0)))
         total = int(np.sum(lengths, where=alive, dtype=np.int64))
-        return units, self._k1 * (1 - self._b), self._k1 * self._b * units / total if total else 0.0
+        return units, self.k1 * (1 - self.b), self.k1 * self.b * units / total if total else 0.0
 
 
 class TermEvidence(NamedTuple):

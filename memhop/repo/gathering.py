@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from memhop.common.errors import Corrupt
 from memhop.repo import vectors
-from memhop.repo.record import Kind
+from memhop.repo.record import Kind, all_of
 from memhop.repo.vectors import EmbedFailure, Space
 
 if TYPE_CHECKING:
     from memhop.repo.store import Batch, Store
     from memhop.repo.views import Views
 
+MAX_SPACES = 1_000  # of one file; each is a model it was embedded with
 GATHER_SLABS = 16  # slabs smaller than GATHER_ROWS that a checkpoint joins into one
 GATHER_ROWS = 4_096
 
@@ -28,7 +29,7 @@ def gather(store: Store, views: Views, batch: Batch, *, everything: bool) -> Non
         everything: Also rewrite large slabs that hold rows of owners that are gone, and drop their failure records:
             before a compaction, so that nothing of an erased unit stays in the file.
     """
-    for space in store.scan(Space):
+    for _, space in store.listed(Space, all_of(Kind.SPACE), limit=MAX_SPACES):
         _gather_space(store, views, batch, space, everything=everything)
     if everything:
         for failure in store.scan(EmbedFailure):

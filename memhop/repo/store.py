@@ -9,7 +9,7 @@ the file rolls back to the last durable commit and the views are dropped with it
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -125,6 +125,16 @@ class Store:
         record = codec.decode(*self.file.read(located[1]), located[1])
         return record if isinstance(record, record_type) else None
 
+    def record(self, id_: int) -> Record | None:
+        """The live record of this id, of whatever type; None if there is none, or its bytes are damaged."""
+        located = self.file.locate(id_)
+        if located is None:
+            return None
+        try:
+            return codec.decode(*self.file.read(located[1]), located[1])
+        except Corrupt:
+            return None
+
     def get(self, record_type: type[R], id_: int, *, field: str = "id") -> R:
         """Like `find`, but a missing record is an error.
 
@@ -145,13 +155,23 @@ class Store:
         limit: int = 100,
         descending: bool = False,
     ) -> list[tuple[tuple[int, int], R]]:
-        """A page of a group: ((order, id), record) pairs in order of (order, id).
-
-        Damaged records are left out, so that one of them does not hide the others; `damaged` names them.
-        """
+        """A page of a group: ((order, id), record) pairs in order of (order, id); see `at_places`."""
         with self.lock:
-            page = self.views.groups.page(group, after=after, limit=limit, descending=descending)
-            found = [(place, self.readable(record_type, place[1])) for place in page]
+            return self.at_places(record_type, self.places(group, after=after, limit=limit, descending=descending))
+
+    def places(
+        self, group: int, *, after: tuple[int, int] | None = None, limit: int, descending: bool = False
+    ) -> list[tuple[int, int]]:
+        """The (order, id) places of a page of a group."""
+        with self.lock:
+            return self.views.groups.page(group, after=after, limit=limit, descending=descending)
+
+    def at_places(self, record_type: type[R], places: Sequence[tuple[int, int]]) -> list[tuple[tuple[int, int], R]]:
+        """The records at these places.
+
+        Damaged ones are left out, so that one of them does not hide the others; `damaged` names them.
+        """
+        found = ((place, self.readable(record_type, place[1])) for place in places)
         return [(place, record) for place, record in found if record is not None]
 
     def readable(self, record_type: type[R], id_: int) -> R | None:

@@ -109,7 +109,7 @@ class Views:
         Args:
             known: Records just committed, by id, which saves reading them back.
         """
-        for entry in self._file.tail_from(self._applied):
+        for entry in self._file.tail(self._applied):
             record = known.get(entry.id) if known else None
             try:
                 self._apply(entry, record)
@@ -197,13 +197,10 @@ class Views:
         """From live records, in log order. A record that cannot be read is counted and left out."""
         self._reset()
         self.rebuilt = True
-        found = []
-        for kind in (*codec.RECORD_TYPES, *codec.SLAB_KINDS):
-            for id_ in self._file.ids(kind):
-                located = self._file.locate(id_)
-                if located is not None:
-                    found.append((located[1], kind, id_))
-        for offset, kind, id_ in sorted(found):
+        known = codec.SLAB_KINDS.union(codec.RECORD_TYPES)  # others are of a newer build, and not understood here
+        for offset, kind, id_ in sorted(
+            (offset, kind, id_) for id_, kind, offset in self._file.live() if kind in known
+        ):
             try:
                 if kind in codec.SLAB_KINDS:
                     space = vectors.slab_space(self._payload(offset), offset)

@@ -46,8 +46,11 @@ class Words(NamedTuple):
     uses: tuple[TermUse, ...]
 
 
-def words(terms: Sequence[str], views: Views, around: Neighbourhood) -> Words:
+def words(evidence: Sequence[TermEvidence], views: Views, around: Neighbourhood) -> Words:
     """The lexical and entity channels.
+
+    Args:
+        evidence: Of the question's terms, as `Bm25Index.evidence` gives it.
 
     A term's variants are the indexed terms that begin with it, or with which it begins; and, for a term that no unit
     holds, terms within edit distance (see `index/fuzzy.py`). In a unit the best variant counts, not their sum.
@@ -59,7 +62,7 @@ def words(terms: Sequence[str], views: Views, around: Neighbourhood) -> Words:
     held = np.zeros(size)
     mass = 0.0
     uses = []
-    for found in views.bm25.evidence(terms, live):
+    for found in evidence:
         known = len(found.docs) > 0
         weights = _variants(found.term, frequency=len(found.docs), views=views)
         variants = views.bm25.evidence(list(weights), live) if weights else []
@@ -137,8 +140,12 @@ def coverage_by_unit(terms: Sequence[str], views: Views, enough_terms: int) -> N
     return held
 
 
-def sessions(terms: Sequence[str], views: Views) -> NDArray[np.float64]:
-    """BM25 with sessions as documents: every unit has its session's score, 0 without one. Cost: O(units)."""
+def sessions(evidence: Sequence[TermEvidence], views: Views) -> NDArray[np.float64]:
+    """BM25 with sessions as documents: every unit has its session's score, 0 without one. Cost: O(units).
+
+    Args:
+        evidence: As for `words`.
+    """
     live = views.units.live
     labels = views.units.column("session")
     inside = live & (labels != 0)
@@ -148,13 +155,11 @@ def sessions(terms: Sequence[str], views: Views) -> NDArray[np.float64]:
         return scores
     index = np.full(len(live), -1, dtype=np.int64)
     index[inside] = place
-    lengths = np.zeros(len(live))
-    known = views.bm25.lengths
-    lengths[: len(known)] = known
-    session_lengths = np.bincount(place, weights=lengths[inside])
-    norm = 0.9 * (1 - 0.4 + 0.4 * session_lengths / max(float(session_lengths.mean()), 1e-9))
+    session_lengths = np.bincount(place, weights=views.bm25.lengths[inside])
+    k1, b = views.bm25.k1, views.bm25.b
+    norm = k1 * (1 - b + b * session_lengths / max(float(session_lengths.mean()), 1e-9))
     totals = np.zeros(len(distinct))
-    for found in views.bm25.evidence(terms, live):
+    for found in evidence:
         at = index[found.docs]
         in_session = at >= 0
         counts = np.bincount(at[in_session], weights=found.tfs[in_session], minlength=len(distinct))

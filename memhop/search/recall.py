@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from memhop.common.config import LIMITS
-from memhop.common.errors import Corrupt
-from memhop.repo import codec
 from memhop.repo.l2_context import Topic
 from memhop.repo.l4_archive import Message
 from memhop.repo.l6_usage import Usage, usage_id
@@ -83,6 +81,14 @@ class _Scored(NamedTuple):
     unseen: NDArray[np.bool_]  # the model has no vector of these yet
 
 
+class _Layered(NamedTuple):
+    """One layer's order over the units `chosen`, and what each channel gave them."""
+
+    fused: fusion.Fused
+    chosen: NDArray[np.int64]
+    seen: dict[str, NDArray[np.float64]]
+
+
 class Recaller:
     """Recall over one store. Safe to use from several threads."""
 
@@ -122,7 +128,8 @@ class Recaller:
 
     def _score(self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible) -> _Scored:
         around = Neighbourhood(views.units)
-        words = channels.words(query.terms, views, around)
+        found_terms = views.bm25.evidence(query.terms, views.units.live)
+        words = channels.words(found_terms, views, around)
         evidence = {"lexical": words.lexical + words.entity}
         uses = [
             _use("lexical", words.lexical, allowed.mask),
@@ -154,7 +161,7 @@ class Recaller:
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
         return _Scored(
             evidence=evidence,
-            session=channels.sessions(query.terms, views),
+            session=channels.sessions(found_terms, views),
             named=channels.named_speaker(text_words, views),
             time=time,
             words=words,
@@ -194,7 +201,7 @@ class Recaller:
         layers = views.units.column("layer")
         ids = views.units.ids
         lists: dict[int, tuple[float, list[int]]] = {}
-        fused_by_layer: dict[int, tuple[fusion.Fused, NDArray[np.int64]]] = {}
+        fused_by_layer: dict[int, _Layered] = {}
         for layer in WEIGHTS:
             chosen = np.flatnonzero(allowed.mask & (layers == layer))
             if not len(chosen):
@@ -203,17 +210,17 @@ class Recaller:
             order = _best_first(fused, ids[chosen], query.limit)
             if len(order):
                 lists[int(layer)] = (WEIGHTS[layer].across, chosen[order].tolist())
-                fused_by_layer[int(layer)] = (fused, chosen)
+                fused_by_layer[int(layer)] = _Layered(fused, chosen, _seen(scored, chosen))
         hits: list[Found] = []
         unreadable = 0
         for placed in fusion.merge(lists, ids):
             if len(hits) == query.limit:
                 break
-            record = self._record(int(ids[placed.item]))
+            record = self.store.record(int(ids[placed.item]))
             if record is None:
                 unreadable += 1
                 continue
-            fused, chosen = fused_by_layer[placed.layer]
+            fused, chosen, seen = fused_by_layer[placed.layer]
             row = int(np.searchsorted(chosen, placed.item))
             parts = _parts(fused, row, placed.score)
             hits.append(
@@ -222,7 +229,7 @@ class Recaller:
                     layer=Layer(placed.layer),
                     record=record,
                     score=math.fsum(parts.values()),
-                    ranks=_ranks(scored, fused, chosen, row),
+                    ranks=_ranks(fused.total, seen, row),
                     parts=parts,
                 )
             )
@@ -238,13 +245,6 @@ class Recaller:
             if counted is not None:
                 usage[row] = weight * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
-
-    def _record(self, id_: int) -> Record | None:
-        try:
-            located = self.store.file.locate(id_)
-            return None if located is None else codec.decode(*self.store.file.read(located[1]), located[1])
-        except Corrupt:
-            return None
 
     def _count(self, hits: list[Found]) -> None:
         for hit in hits[:_USED_HITS]:
@@ -299,10 +299,7 @@ def _priors(
         asks = (units.column("flags")[chosen] & ASKS) != 0
         priors["statement"] = weights.statement * ~asks
     if weights.detail:
-        lengths = np.zeros(units.size)
-        known = views.bm25.lengths
-        lengths[: len(known)] = known
-        detail = np.log1p(lengths[chosen])
+        detail = np.log1p(views.bm25.lengths[chosen].astype(np.float64))
         detail -= detail.min()
         deviation = float(detail.std())
         priors["detail"] = weights.detail * (detail / deviation if deviation > 1e-9 else detail)
@@ -360,18 +357,21 @@ def _parts(fused: fusion.Fused, row: int, score: float) -> dict[str, float]:
     return {name: count * grain for name, count in grains.items() if count > 0}
 
 
-def _ranks(scored: _Scored, fused: fusion.Fused, chosen: NDArray[np.int64], row: int) -> dict[str, int]:
-    ranks = {"layer": int(np.count_nonzero(fused.total > fused.total[row])) + 1}
-    seen = {
+def _seen(scored: _Scored, chosen: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    channels_of_a_hit = {
         "entity": scored.words.entity,
         "session": scored.session,
         **scored.evidence,
         "lexical": scored.words.lexical,
     }
+    return {name: scores[chosen] for name, scores in channels_of_a_hit.items()}
+
+
+def _ranks(total: NDArray[np.float64], seen: dict[str, NDArray[np.float64]], row: int) -> dict[str, int]:
+    ranks = {"layer": int(np.count_nonzero(total > total[row])) + 1}
     for name, scores in seen.items():
-        value = float(scores[chosen[row]])
-        if value > 0:
-            ranks[name] = int(np.count_nonzero(scores[chosen] > value)) + 1
+        if scores[row] > 0:
+            ranks[name] = int(np.count_nonzero(scores > scores[row])) + 1
     return ranks
 
 
