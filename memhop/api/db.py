@@ -140,28 +140,26 @@ class DB:
         Raises:
             InvalidRequest: an argument does not do. NotFound: a link names nothing. Nothing is written then.
         """
-        return self.remember_many(
-            [
-                {
-                    "text": text,
-                    "project": project,
-                    "kind": kind,
-                    "status": status,
-                    "tags": _listed(tags, "tags"),
-                    "metadata": metadata,
-                    "links": _listed(links, "links"),
-                    "source": source,
-                    "at": at,
-                    "external_id": external_id,
-                    "idempotency_key": idempotency_key,
-                }
-            ],
-            _where="",
-        )[0]
+        from memhop.api.notes import draft, remember
 
-    def remember_many(
-        self, items: Iterable[str | Mapping[str, Any]], *, _where: str = "items[{index}]."
-    ) -> tuple[results.Note, ...]:
+        values = {
+            "text": text,
+            "project": project,
+            "kind": kind,
+            "status": status,
+            "tags": _listed(tags, "tags"),
+            "metadata": metadata,
+            "links": _listed(links, "links"),
+            "source": source,
+            "at": at,
+            "external_id": external_id,
+            "idempotency_key": idempotency_key,
+        }
+        store = self._store
+        now = self._clock.now_ms()
+        return remember(store, [draft(values, now_ms=now)], now)[0]
+
+    def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> tuple[results.Note, ...]:
         """Store many notes in one commit: all of them or, on any error, none.
 
         Args:
@@ -170,29 +168,20 @@ class DB:
         Raises:
             InvalidRequest: as `remember`; `field` says which item, such as "items[3].text".
         """
-        from memhop.api import convert
         from memhop.api.namespaces import bounded, check_total
-        from memhop.api.notes import draft, put_note
+        from memhop.api.notes import draft, remember
 
         store = self._store
         now = self._clock.now_ms()
         drafts = []
         for index, item in enumerate(bounded(items)):
-            where = _where.format(index=index)
+            where = f"items[{index}]"
             values = {"text": item} if isinstance(item, str) else item
             if not isinstance(values, Mapping):
-                raise InvalidRequest(
-                    f"a {type(values).__name__} is not a note", field=where.rstrip("."), allowed="a str or a dict"
-                )
-            drafts.append(draft(values, now_ms=now, where=where))
+                raise InvalidRequest(f"a {type(values).__name__} is not a note", field=where, allowed="a str or a dict")
+            drafts.append(draft(values, now_ms=now, where=where + "."))
         check_total(wanted.text for wanted in drafts)
-        with store.lock:
-            batch = store.batch()
-            pending: dict[int, Any] = {}
-            stored = [put_note(store, batch, wanted, pending, now) for wanted in drafts]
-            commit = store.commit(batch)
-        store.settle(commit)
-        return tuple(convert.note(note, created=created) for note, created in stored)
+        return remember(store, drafts, now)
 
     def forget(self, id: str, *, hard: bool = False) -> results.Forgotten:
         """Move a note to the trash, or erase a note or message for good.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memhop.api import convert, results
-from memhop.common.clock import FUTURE_SLACK_MS, to_ms
-from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, check_text
+from memhop.common.clock import time_or_now
+from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, check_text, name_or
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo import l2_context, l3_knowledge, l4_archive, l5_capability, l7_trajectory
@@ -162,15 +162,13 @@ def _message(values: object, now_ms: int, where: str) -> l4_archive.Message:
         raise InvalidRequest("no such field", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(_MESSAGE_FIELDS)))
 
     def name(field: str, default: str = "") -> str:
-        value = values.get(field)
-        return default if value is None else check_name(value, field=where + field, blank=True)
+        return name_or(default, values.get(field), field=where + field, blank=True)
 
-    at = values.get("at")
     return l4_archive.Message(
         text=check_text(values.get("text"), field=f"{where}text"),
         role=check_choice(values.get("role", "user"), field=f"{where}role", choices=ROLES),
         speaker=name("speaker"),
-        at=now_ms if at is None else to_ms(at, field=f"{where}at", latest_ms=now_ms + FUTURE_SLACK_MS),
+        at=time_or_now(values.get("at"), field=f"{where}at", now_ms=now_ms),
         session=name("session"),
         external_id=name("external_id"),
         project=name("project", "default") or "default",
@@ -371,7 +369,7 @@ class Trajectory(Namespace):
         type_name = check_name(type, field="type")
         body = "" if payload == "" else check_text(payload, field="payload", max_bytes=64 * 1024)
         now = self._store.clock.now_ms()
-        moment = now if at is None else to_ms(at, field="at", latest_ms=now + FUTURE_SLACK_MS)
+        moment = time_or_now(at, field="at", now_ms=now)
 
         def fill(batch: Batch) -> l7_trajectory.Event:
             last = self._store.views.groups.last(l7_trajectory.events_of(session_name))

@@ -11,13 +11,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from memhop.common.clock import FUTURE_SLACK_MS, to_ms
-from memhop.common.config import LIMITS, check_metadata, check_name, check_names, check_text
+from memhop.api import convert, results
+from memhop.common.clock import time_or_now
+from memhop.common.config import LIMITS, check_metadata, check_names, check_text, name_or
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo import l4_archive
@@ -64,10 +65,8 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
         raise InvalidRequest("no such argument", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(NOTE_FIELDS)))
 
     def name(field: str, default: str) -> str:
-        value = values.get(field)
-        return default if value is None else check_name(value, field=where + field)
+        return name_or(default, values.get(field), field=where + field)
 
-    at = values.get("at")
     links = () if values.get("links") is None else values["links"]
     tags = () if values.get("tags") is None else values["tags"]
     if not isinstance(links, list | tuple) or len(links) > LIMITS.links:
@@ -81,14 +80,25 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
         metadata=check_metadata({} if values.get("metadata") is None else values["metadata"], field=f"{where}metadata"),
         links=tuple(from_hex(link, field=f"{where}links") for link in links),
         source=name("source", ""),
-        at=now_ms if at is None else to_ms(at, field=f"{where}at", latest_ms=now_ms + FUTURE_SLACK_MS),
-        given_at=at is not None,
+        at=time_or_now(values.get("at"), field=f"{where}at", now_ms=now_ms),
+        given_at=values.get("at") is not None,
         external_id=name("external_id", ""),
         idempotency_key=name("idempotency_key", ""),
     )
 
 
-def put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note], now_ms: int) -> tuple[Note, bool]:
+def remember(store: Store, drafts: Sequence[Draft], now_ms: int) -> tuple[results.Note, ...]:
+    """Put notes in one commit and wait for the disk."""
+    with store.lock:
+        batch = store.batch()
+        pending: dict[int, Note] = {}
+        stored = [_put_note(store, batch, wanted, pending, now_ms) for wanted in drafts]
+        commit = store.commit(batch)
+    store.settle(commit)
+    return tuple(convert.note(note, created=created) for note, created in stored)
+
+
+def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note], now_ms: int) -> tuple[Note, bool]:
     """Put one note into the batch unless it is there already.
 
     Args:

@@ -71,6 +71,11 @@ def to_ms(value: object, *, field: str, latest_ms: int | None = None) -> int:
     return milliseconds
 
 
+def time_or_now(value: object, *, field: str, now_ms: int) -> int:
+    """The time at which something was said: `now_ms` for None, else as `to_ms`, at most `FUTURE_SLACK_MS` ahead."""
+    return now_ms if value is None else to_ms(value, field=field, latest_ms=now_ms + FUTURE_SLACK_MS)
+
+
 def to_datetime(milliseconds: int) -> datetime:
     """An aware UTC datetime."""
     return _EPOCH + timedelta(milliseconds=milliseconds)

@@ -75,6 +75,11 @@ def check_name(value: object, *, field: str, blank: bool = False, max_chars: int
     raise InvalidRequest(f"{shown} does not do", field=field, allowed=allowed)
 
 
+def name_or(default: str, value: object, *, field: str, blank: bool = False) -> str:
+    """`default` for None, else as `check_name`."""
+    return default if value is None else check_name(value, field=field, blank=blank)
+
+
 def check_int(value: object, *, field: str, low: int, high: int) -> int:
     """A whole number in [low, high]; bool and float are refused."""
     if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memhop.common.errors import Corrupt, InvalidRequest, NotFound
 from memhop.common.ids import make_id, to_hex
 from memhop.core.batch import Write
-from memhop.core.meh_file import Commit, MehFile
+from memhop.core.meh_file import DELETED, PURGED, Commit, MehFile
 from memhop.repo import codec
 from memhop.repo.gathering import gather
 from memhop.repo.l6_usage import Usage, usage_id
@@ -33,9 +33,7 @@ CHECKPOINT_ENTRIES = 20_000  # log entries since the last checkpoint that make t
 CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
 CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
 COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves
-USAGE_TARGETS = 10_000  # buffered counters; beyond that the oldest are written at the next commit anyway
-
-_DELETED, _PURGED = 1, 2
+USAGE_TARGETS = 10_000  # buffered counters; further records are not counted until a commit has written these
 
 
 class Batch:
@@ -70,7 +68,7 @@ class Batch:
 
     def delete(self, kind: Kind, id_: int, *, purge: bool = False) -> None:
         """Write a tombstone. `purge`: compaction drops every version, even when it keeps history."""
-        self._deletes[id_] = (kind, _DELETED | (_PURGED if purge else 0))
+        self._deletes[id_] = (kind, DELETED | (PURGED if purge else 0))
 
     def strike(self, record: R) -> R:
         """Put a record and strike out its earlier versions: compaction drops them even when it keeps history."""
@@ -89,7 +87,7 @@ class Batch:
 
     def _writes(self) -> Iterator[Write]:
         for id_, struck in self._struck.items():  # before the version that stays
-            yield Write(int(struck), id_, b"", _DELETED | _PURGED)
+            yield Write(int(struck), id_, b"", DELETED | PURGED)
         for id_, record in self._records.items():
             located = self._store.file.locate(id_)
             unknown: dict[str, Any] = {}

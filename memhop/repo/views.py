@@ -18,6 +18,7 @@ import numpy as np
 
 from memhop.common.errors import Corrupt, InvalidRequest, StorageError, VectorSpaceMismatch
 from memhop.common.ids import key_hash
+from memhop.core.meh_file import DELETED
 from memhop.index.bm25 import Bm25Index
 from memhop.index.fuzzy import FuzzyIndex
 from memhop.index.groups import Groups
@@ -125,7 +126,7 @@ class Views:
         if entry.kind not in codec.RECORD_TYPES:
             return  # written by a newer build: kept in the log, not understood here
         old = self._decode(entry.previous) if entry.previous else None
-        if entry.flags & 1:
+        if entry.flags & DELETED:
             record = None
         elif record is None:
             record = self._decode(entry.offset)
@@ -262,7 +263,7 @@ class Views:
             after = page[-1]
 
     def _apply_slab(self, entry: Entry) -> None:
-        deleted = bool(entry.flags & 1)
+        deleted = bool(entry.flags & DELETED)
         source = entry.previous if deleted else entry.offset
         if not source:
             return

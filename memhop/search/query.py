@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from memhop.common.clock import FUTURE_SLACK_MS, to_ms
+from memhop.common.clock import time_or_now, to_ms
 from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, has_substance
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
@@ -106,18 +106,19 @@ def prepare(request: Request, now_ms: int) -> Query:
     if len(text) > LIMITS.query_chars:
         notices.append(f"the question was cut to its first {LIMITS.query_chars:,} characters")
         text = text[: LIMITS.query_chars]
-    terms = _terms(text)
+    bare = without_relative(text)
+    chosen = bare if any(map(str.isalnum, bare)) else text  # "yesterday" alone is all there is to look for
+    terms = tuple(dict.fromkeys(query_terms(chosen))) if has_substance(chosen) else ()
     if len(terms) > MAX_TERMS:
         notices.append(f"only the first {MAX_TERMS} of {len(terms)} terms were used")
         terms = terms[:MAX_TERMS]
-    latest = now_ms + FUTURE_SLACK_MS
-    asked_at = now_ms if request.at is None else to_ms(request.at, field="at", latest_ms=latest)
+    asked_at = time_or_now(request.at, field="at", now_ms=now_ms)
     return Query(
         text=text,
         terms=terms,
         asked_at=asked_at,
         windows=tuple(windows(text, asked_at)),
-        relative_time=without_relative(text) != text,
+        relative_time=bare != text,
         present=asks_present(text),
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
@@ -126,13 +127,6 @@ def prepare(request: Request, now_ms: int) -> Query:
         explain=bool(request.explain),
         notices=tuple(notices),
     )
-
-
-def _terms(text: str) -> tuple[str, ...]:
-    """Distinct terms, without those of relative times unless there are no others."""
-    bare = without_relative(text)
-    chosen = bare if any(map(str.isalnum, bare)) else text
-    return tuple(dict.fromkeys(query_terms(chosen))) if has_substance(chosen) else ()
 
 
 def _filters(request: Request) -> Filters:

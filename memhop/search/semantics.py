@@ -6,6 +6,8 @@ to answer alone, and the reason is told.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -53,34 +55,36 @@ def space_of(store: Store, embedder: Embedder) -> Space | None:
     return None
 
 
+@contextmanager
+def _border(embedder: Embedder) -> Iterator[None]:
+    """Around foreign code, from which anything can come: it leaves as a ProviderError, for no call may fail for it."""
+    try:
+        yield
+    except ProviderError:
+        raise
+    except Exception as error:
+        reason = f"{embedder.name} failed: {type(error).__name__}: {error!s:.200}"
+        raise EmbedderError(reason, retryable=False) from error
+
+
 def answer(embedder: Embedder, texts: list[str], *, query: bool = False) -> NDArray[np.float32]:
     """Unit rows of `texts`, zeros where there is no usable vector. The border to the model: what comes back is checked.
 
     Raises:
         ProviderError: whatever went wrong in the embedder, also where it forgot its own contract.
     """
-    try:
+    with _border(embedder):
         return check_vectors(embedder.embed(texts, query=query), len(texts), embedder.dim)[0]
-    except ProviderError:
-        raise
-    except Exception as error:  # foreign code: anything can come, and no call may fail for it
-        reason = f"{embedder.name} failed: {type(error).__name__}: {error!s:.200}"
-        raise EmbedderError(reason, retryable=False) from error
 
 
 def telling_tokens(embedder: TokenEmbedder, texts: list[str]) -> list[NDArray[np.uint16] | NDArray[np.uint32]]:
     """The token ids of each text without stop tokens. Raises ProviderError as `answer` does."""
-    try:
+    with _border(embedder):
         stop = embedder.stop_tokens()
         found = [ids[~stop[ids]] for ids in embedder.tokens(texts)]
         if len(found) != len(texts) or any(ids.dtype.kind != "u" or ids.ndim != 1 for ids in found):
             raise EmbedderError(f"{embedder.name} gave no token ids for some texts", retryable=False)
         return found
-    except ProviderError:
-        raise
-    except Exception as error:  # as in `answer`
-        reason = f"{embedder.name} failed: {type(error).__name__}: {error!s:.200}"
-        raise EmbedderError(reason, retryable=False) from error
 
 
 def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from memhop.common.clock import FUTURE_SLACK_MS, to_ms
-from memhop.common.config import LIMITS, check_choice, check_name, check_text
+from memhop.common.clock import time_or_now
+from memhop.common.config import LIMITS, check_choice, check_name, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
 from memhop.models.offline import keywords
@@ -87,11 +87,11 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     store = recaller.store
     now = store.clock.now_ms()
     text = check_text(turn.text, field="text")
-    at = now if turn.timestamp is None else to_ms(turn.timestamp, field="timestamp", latest_ms=now + FUTURE_SLACK_MS)
-    session = "" if turn.session is None else check_name(turn.session, field="session")
-    speaker = "" if turn.speaker is None else check_name(turn.speaker, field="speaker")
+    at = time_or_now(turn.timestamp, field="timestamp", now_ms=now)
+    session = name_or("", turn.session, field="session")
+    speaker = name_or("", turn.speaker, field="speaker")
     project = check_name(turn.project, field="project")
-    external_id = "" if turn.external_id is None else check_name(turn.external_id, field="external_id")
+    external_id = name_or("", turn.external_id, field="external_id")
     directed = None if turn.directed_l2_id is None else from_hex(turn.directed_l2_id, field="directed_l2_id")
     graph = None if turn.directed_l3_id is None else from_hex(turn.directed_l3_id, field="directed_l3_id")
     if directed is not None and turn.auto_create:
@@ -207,10 +207,10 @@ def update(
     now = store.clock.now_ms()
     id_ = from_hex(topic_id, field="topic_id")
     said = check_text(text, field="text")
-    at = now if timestamp is None else to_ms(timestamp, field="timestamp", latest_ms=now + FUTURE_SLACK_MS)
+    at = time_or_now(timestamp, field="timestamp", now_ms=now)
     check_choice(role, field="role", choices=ROLES)
-    who = "" if speaker is None else check_name(speaker, field="speaker")
-    name = "" if external_id is None else check_name(external_id, field="external_id")
+    who = name_or("", speaker, field="speaker")
+    name = name_or("", external_id, field="external_id")
     words = tuple(keywords(said, KEYWORDS))
 
     def fill(batch: Batch) -> Message:
