@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from memhop.common.errors import Corrupt, InvalidRequest, MemhopError, StorageError
+from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, MemhopError, StorageError
 from memhop.core.batch import Write, check_writes
 from memhop.core.create import create as create_file
 from memhop.core.disk import Disk, FileDisk, Lock, reason
@@ -140,6 +140,8 @@ class MehFile(Reading):
         except BaseException as error:
             if lock is not None:
                 lock.release()
+            if isinstance(error, BadFormat):
+                raise BadFormat(f"{real}: {error.message}", hint=error.hint) from None
             if isinstance(error, OSError) and not isinstance(error, MemhopError):
                 raise StorageError(f"cannot open {real}: {reason(error)}", hint=_hint(error)) from error
             raise
