@@ -76,10 +76,10 @@ class Message(Result):
 
 @dataclass(frozen=True, slots=True)
 class Topic(Result):
-    """One turn of a scene, or a fused group of turns."""
+    """One turn of a scene, or a fused group of turns. `scene_id` is None if a repair could not save the scene."""
 
     id: str
-    scene_id: str
+    scene_id: str | None
     depth: int
     user_keywords: tuple[str, ...]
     agent_keywords: tuple[str, ...]
@@ -129,10 +129,10 @@ class Graph(Result):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeNode(Result):
-    """One thing known."""
+    """One thing known. `graph_id` is None if a repair could not save the graph."""
 
     id: str
-    graph_id: str
+    graph_id: str | None
     title: str
     content: str
     node_type: str | None
