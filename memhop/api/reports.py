@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from memhop.core.compaction import CompactReport
     from memhop.core.recovery import RecoveryReport
     from memhop.core.verify import VerifyReport
+    from memhop.repo.checking import Checked
 
 
 def problem(offset: int, what: str, kind: int, id_: int) -> results.Problem:
@@ -36,16 +37,20 @@ def recovered(report: RecoveryReport) -> results.Recovered:
     )
 
 
-def verified(report: VerifyReport) -> results.Verified:
+def verified(report: VerifyReport, checked: Checked | None) -> results.Verified:
+    problems = report.problems + (checked.problems if checked else ())
+    count = report.problem_count + (checked.problem_count if checked else 0)
     return results.Verified(
-        ok=report.ok,
-        problem_count=report.problem_count,
-        problems=tuple(problem(found.offset, found.what, found.kind, found.id) for found in report.problems),
+        ok=count == 0,
+        problem_count=count,
+        problems=tuple(problem(found.offset, found.what, found.kind, found.id) for found in problems),
         commits=report.commits,
         records=report.records,
         live_bytes=report.live_bytes,
         dead_bytes=report.dead_bytes,
         head_digest=report.head_digest,
+        references=checked.references if checked else None,
+        views=checked.views if checked else None,
     )
 
 

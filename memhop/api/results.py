@@ -326,7 +326,7 @@ class Stats(Result):
 
 @dataclass(frozen=True, slots=True)
 class Problem(Result):
-    """Damage in the file. `kind` and `id` are None where the bytes no longer tell."""
+    """What is wrong in the file, and at which byte (0: no single one). `kind` and `id` are None where nothing tells."""
 
     offset: int
     what: str
@@ -358,7 +358,19 @@ class Recovered(Result):
 
 @dataclass(frozen=True, slots=True)
 class Verified(Result):
-    """What `verify` found. Sizes in bytes; `records` are live ones. Equal `head_digest`, equal history."""
+    """What `verify` found.
+
+    Attributes:
+        ok: Nothing was found.
+        problem_count: Of all problems; `problems` lists the first 1,000 of each pass.
+        commits: Those in the file; compaction without history leaves one.
+        records: Live ones.
+        live_bytes, dead_bytes: Of their frames; of what `compact()` would give back.
+        head_digest: 64 hex digits. Equal digest, equal history.
+        references: From record to record, all followed. None without `deep`.
+        views: Rows of each derived view, as built anew and compared with what is in use: groups, units, postings,
+            vocabulary, vectors, tokens. None without `deep`; empty if the views could not be read.
+    """
 
     ok: bool
     problem_count: int
@@ -368,6 +380,8 @@ class Verified(Result):
     live_bytes: int
     dead_bytes: int
     head_digest: str
+    references: int | None = None
+    views: dict[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
