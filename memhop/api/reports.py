@@ -15,10 +15,29 @@ if TYPE_CHECKING:
 
 
 def problem(offset: int, what: str, kind: int, id_: int) -> results.Problem:
+    known = kind_name(kind) if kind > 0x0F else None  # below stand frames that are no records
+    return results.Problem(offset=offset, what=what, kind=known, id=to_hex(id_) if id_ else None)
+
+
+def kind_name(kind: int) -> str:
+    """The name of a record kind; its number for one that only a newer build knows."""
     from memhop.repo.record import Kind  # msgspec: only where there is damage to name
 
-    name = Kind(kind).name.lower() if kind in set(Kind) else None
-    return results.Problem(offset=offset, what=what, kind=name, id=to_hex(id_) if id_ else None)
+    return Kind(kind).name.lower() if kind in set(Kind) else f"{kind:#04x}"
+
+
+def layer_of(kind: int) -> str | None:
+    """The layer of a record kind, None where it is not known."""
+    from memhop.repo.record import Kind
+
+    return Kind(kind).layer if kind in set(Kind) else None
+
+
+def layer_named(kind: str) -> str | None:
+    """`layer_of` for the name of a kind."""
+    from memhop.repo.record import Kind
+
+    return Kind[kind.upper()].layer if kind.upper() in Kind.__members__ else None
 
 
 def recovered(report: RecoveryReport) -> results.Recovered:

@@ -385,6 +385,65 @@ class Verified(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Lost(Result):
+    """A record that a repair could not save, or bytes of which not even the id can be read (None, as the kind then).
+
+    Attributes:
+        layer: L0 to L7, or "vectors". None where it is not known.
+        what: Is wrong with it.
+        offset, bytes: Where it stands in the source; 0 bytes where its length cannot be read.
+        older_versions: Of it in the source. They were not brought back.
+    """
+
+    layer: str | None
+    kind: str | None
+    id: str | None
+    what: str
+    offset: int
+    bytes: int
+    older_versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mended(Result):
+    """A record that referred to what is not there. `gone`: (field, id). Not `kept`: it meant nothing any more."""
+
+    layer: str
+    kind: str
+    id: str
+    gone: tuple[tuple[str, str], ...]
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired(Result):
+    """What a repair did.
+
+    Attributes:
+        path: The new file.
+        saved: Kind of record -> ids, ascending; all that the new file holds, mended records included.
+        lost: In the order of the source; empty when every record was saved.
+        mended: References to what was lost, or was missing before.
+        damage: All that was found wrong in the source, harmless or not.
+        tail_bytes: Of an unfinished write behind the newest commit, left out.
+        commits, records, head_digest: Of the new file, as `Verified` has them. Its history continues that of the
+            source.
+        seconds: It took.
+    """
+
+    path: str
+    saved: dict[str, tuple[str, ...]]
+    lost: tuple[Lost, ...]
+    mended: tuple[Mended, ...]
+    damage: tuple[Problem, ...]
+    tail_bytes: int
+    commits: int
+    records: int
+    head_digest: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Compacted(Result):
     """What `compact` did. Sizes of the file in bytes; `records` are live ones, `dropped` versions of erased ones."""
 

@@ -7,6 +7,8 @@ where the time goes, happens beside whoever is writing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memhop.common.errors import Corrupt
@@ -15,7 +17,7 @@ from memhop.core.verify import MOST_PROBLEMS, Problem
 from memhop.repo import codec, vectors
 from memhop.repo.contents import Difference, contents, differences, rows_of, without_ids
 from memhop.repo.record import Kind
-from memhop.repo.references import REFERENCES, references
+from memhop.repo.references import may_name, references
 from memhop.repo.vectors import Space
 from memhop.repo.views import Views
 
@@ -139,12 +141,9 @@ class _Records:
             self._found.add(offset, error.what, kind, id_)
             return
         if isinstance(record, Space):
-            if vectors.MIN_DIM <= record.dim <= vectors.MAX_DIM:
-                self.spaces[id_] = record
-            else:
-                self._found.add(offset, f"vectors of {record.dim} dimensions", kind, id_)
+            self.spaces[id_] = record
         for field, target in references(record):
-            self._follow(offset, kind, id_, field, target, REFERENCES[type(record)][field])
+            self._follow(offset, kind, id_, field, target, partial(may_name, type(record), field))
 
     def _slab(self, offset: int, kind: int, id_: int) -> None:
         try:
@@ -158,13 +157,13 @@ class _Records:
             self.slabs_damaged = True
             self._found.add(offset, fault, kind, id_)
         else:
-            self._follow(offset, kind, id_, "space", vectors.slab_space(payload, offset), frozenset({Kind.SPACE}))
+            self._follow(offset, kind, id_, "space", vectors.slab_space(payload, offset), Kind.SPACE.__eq__)
 
-    def _follow(self, offset: int, kind: int, id_: int, field: str, target: int, allowed: frozenset[Kind]) -> None:
+    def _follow(self, offset: int, kind: int, id_: int, field: str, target: int, fits: Callable[[int], bool]) -> None:
         self.references += 1
         located = self._snapshot.locate(target)
         if located is None:
             self._found.add(offset, f"{field} names {to_hex(target)}, which is not there", kind, id_)
-        elif located[0] not in allowed and len(allowed) < len(Kind):
+        elif not fits(located[0]):
             is_ = Kind(located[0]).name.lower() if located[0] in set(Kind) else f"{located[0]:#04x}"
             self._found.add(offset, f"{field} names {to_hex(target)}, which is of kind {is_}", kind, id_)

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from memhop.common.errors import Corrupt, InvalidRequest, VectorSpaceMismatch
 from memhop.common.ids import key_hash
-from memhop.repo.record import Id, Kind, Listing, Ms, Record, all_of, label
+from memhop.repo.record import Dimensions, Id, Kind, Listing, Ms, Record, all_of, label
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _HEAD = struct.Struct("<QII")
-MIN_DIM, MAX_DIM = 1, 0xFFFF  # of a space
 MAX_SLAB_BYTES = 32 * 1024 * 1024  # half of what a frame may hold
 
 
@@ -34,7 +33,7 @@ class Space(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.SPACE
     model: str
-    dim: int
+    dim: Dimensions
     digest: str = ""
     created_at: Ms = 0
 
