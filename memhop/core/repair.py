@@ -135,8 +135,12 @@ def _repair(disk: Disk, state: LogState, target: Path, usable: Usable, now_ms: C
     window = Window(state.file, state.file.size())
     durable = state.header.durable if state.header else state.identity.base
     replay = Replay(window, state.identity.salt, state.identity.base, durable)
-    for _ in replay:
-        pass
+    proven: set[int] = set()  # damaged frames of batches that hash to their digest: the damage is in no content
+    seen = 0
+    for batch in replay:
+        if batch.whole:
+            proven.update(damage.offset for damage in replay.damage[seen:])
+        seen = len(replay.damage)
     rows = sorted((offset, id_, kind) for id_, kind, offset in rows_healing(state))
     lost = [damage for damage in replay.damage if damage.what == _UNREADABLE and _may_hold_records(state, damage)]
     if replay.shortened:
@@ -145,7 +149,7 @@ def _repair(disk: Disk, state: LogState, target: Path, usable: Usable, now_ms: C
 
     def readable() -> Iterator[Write]:
         nonlocal records
-        for write in _salvage(state, rows, usable, lost):
+        for write in _salvage(state, rows, proven, usable, lost):
             records += 1
             yield write
 
@@ -187,7 +191,11 @@ def _may_hold_records(state: LogState, damage: Damage) -> bool:
 
 
 def _salvage(
-    state: LogState, rows: Collection[tuple[int, int, int]], usable: Usable, lost: list[Damage]
+    state: LogState,
+    rows: Collection[tuple[int, int, int]],
+    proven: Collection[int],
+    usable: Usable,
+    lost: list[Damage],
 ) -> Iterator[Write]:
     """The live records that can be read, in log order; the others are added to `lost`."""
     for offset, id_, kind in rows:
@@ -195,7 +203,8 @@ def _salvage(
             _, payload = state.reader.frame(offset, state.end)
         except Corrupt as error:
             sight = examine(Window(state.file, state.end), state.identity.salt, offset)
-            if sight.fault != "mended" or sight.ref is None or (sight.ref.kind, sight.ref.id) != (kind, id_):
+            legible = sight.fault == "mended" or (sight.fault == "payload" and offset in proven)
+            if not legible or sight.ref is None or (sight.ref.kind, sight.ref.id) != (kind, id_):
                 size = state.reader.size_of(offset) if sight.ref else 0
                 lost.append(Damage(offset, size, error.what, kind, id_))
                 continue
