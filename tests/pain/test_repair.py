@@ -212,7 +212,8 @@ def test_row_7_damage_outside_of_records_costs_no_record(
 def test_row_7_a_wiped_head_outside_of_records_costs_no_record(
     original: Original, source: Path, part: str, zeros: int
 ) -> None:
-    for start, _ in _parts(original.raw)[part]:
+    places = _parts(original.raw)[part]
+    for start, _ in places[:: 1 + len(places) // 8]:
         raw = bytearray(original.raw)
         raw[start : start + zeros] = bytes(zeros)
         report = repaired(raw, source)
