@@ -15,7 +15,7 @@ from memhop.common.errors import Corrupt
 from memhop.common.ids import to_hex
 from memhop.core.verify import MOST_PROBLEMS, Problem
 from memhop.repo import codec, vectors
-from memhop.repo.contents import Difference, contents, differences, rows_of, without_ids
+from memhop.repo.contents import Difference, contents, differences, rows_of, sealed, without_ids
 from memhop.repo.record import Kind
 from memhop.repo.references import may_name, references
 from memhop.repo.vectors import Space
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memhop.core.snapshot import Snapshot
     from memhop.repo.store import Store
 
+_UNFIT = (Corrupt, IndexError, ValueError)  # parts whose checksums hold and which make no sense
 _HASHES = frozenset(("key", "id", "term", "text", "owner", "space", "digest"))  # columns shown as 16 hex digits
 
 
@@ -46,50 +47,69 @@ def check(store: Store) -> Checked:
     Cost: as rebuilding all views, in time and memory, and reading every record once more.
     """
     with store.lock:
-        views = store.views
-        snapshot = store.file.snapshot()
-        spaces_in_use, vocabulary = views.spaces_in_use(), views.vocabulary_in_use
+        moment = _Moment(store.views, store.file.snapshot())
+    found = _Found(moment.snapshot)
+    records = _Records(moment.snapshot, found)
+    try:
+        compared = _compare(moment, records, found)
+    except _UNFIT as error:
+        found.add(0, f"the views do not fit together: {error.what if isinstance(error, Corrupt) else error}")
+        compared = {}
+    return Checked(tuple(found.problems), found.count, records.references, compared)
+
+
+class _Moment:
+    """What there is to check, kept. Made under the store's lock."""
+
+    def __init__(self, views: Views, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.vocabulary = views.vocabulary_in_use
+        self.spaces = [frozenset(spaces) for spaces in views.spaces_in_use()]  # others are mapped when asked for
+        self.rows = rows_of(*views.spaces_in_use())
+        self.fault: Exception | None = None
         try:
-            held = contents(views) | rows_of(*spaces_in_use)
-        except (Corrupt, IndexError, ValueError) as error:
-            held = {}
-            reason = str(error)
-    found = _Found(snapshot)
-    records = _Records(snapshot, found)
-    if not held:
-        found.add(0, f"the views do not fit together: {reason}")
-        return found.checked(records.references, {})
-    rebuilt = Views(snapshot, anew=True)
-    fresh = contents(rebuilt) | rows_of(
+            self.sealed = sealed(views)
+        except _UNFIT as error:
+            self.fault = error
+
+
+def _compare(moment: _Moment, records: _Records, found: _Found) -> dict[str, int]:
+    """Add what differs from views built anew. Returns how many rows of each view were built. Raises as `contents`."""
+    if moment.fault is not None:
+        raise moment.fault
+    rebuilt = Views(moment.snapshot, anew=True)
+    fresh = contents(sealed(rebuilt)) | rows_of(
         {id_: rebuilt.vectors(id_, space.dim) for id_, space in records.spaces.items()},
         {id_: rebuilt.tokens(id_) for id_ in records.spaces},
     )
     compared = {name: len(table) for name, table in fresh.items()}
-    for name, used in (("vectors", [*spaces_in_use[0]]), ("tokens", [*spaces_in_use[1]])):
-        used = [] if records.slabs_damaged else used  # a space that is not in use will be built when it is asked for
-        fresh[name], held[name] = fresh[name].among("space", used), held[name].among("space", used)
+    held = contents(moment.sealed) | moment.rows
+    for name, spaces in zip(("vectors", "tokens"), moment.spaces, strict=True):
+        sound = () if records.slabs_damaged else spaces & records.spaces.keys()
+        held[name], fresh[name] = held[name].among("space", sound), fresh[name].among("space", sound)
     held, fresh = (without_ids(tables, records.damaged) for tables in (held, fresh))
     for name, table in fresh.items():
         for difference in differences(held[name], table):
             found.add_difference(name, difference)
-    for term in rebuilt.bm25.terms():
-        if vocabulary is not None and term not in vocabulary:
-            found.add(0, f"vocabulary: {term!r} is missing")
-    return found.checked(records.references, compared)
+    if moment.vocabulary is not None:
+        for term in rebuilt.bm25.terms():
+            if term not in moment.vocabulary:
+                found.add(0, f"vocabulary: {term!r} is missing")
+    return compared
 
 
 class _Found:
     """Problems, counted, and listed up to a limit."""
 
     def __init__(self, snapshot: Snapshot) -> None:
+        self.problems: list[Problem] = []
+        self.count = 0
         self._snapshot = snapshot
-        self._problems: list[Problem] = []
-        self._count = 0
 
     def add(self, offset: int, what: str, kind: int = 0, id_: int = 0) -> None:
-        self._count += 1
-        if len(self._problems) < MOST_PROBLEMS:
-            self._problems.append(Problem(offset, what, kind, id_))
+        self.count += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(offset, what, kind, id_))
 
     def add_difference(self, view: str, difference: Difference) -> None:
         row = difference.row
@@ -97,9 +117,6 @@ class _Found:
         id_ = row.get("id", 0)
         kind, offset = self._snapshot.locate(id_) or (0, 0)
         self.add(offset, f"{view}: {'missing' if difference.missing else 'one too many'}: {said}", kind, id_)
-
-    def checked(self, followed: int, views: dict[str, int]) -> Checked:
-        return Checked(tuple(self._problems), self._count, followed, views)
 
 
 class _Records:

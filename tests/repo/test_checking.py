@@ -191,6 +191,18 @@ def test_a_sealed_view_that_differs_is_found_after_opening(db: DB, tmp_path: Pat
         assert any(what.startswith("postings: one too many") for what in found)
 
 
+def test_parts_that_make_no_sense_are_a_problem_and_no_crash(db: DB) -> None:
+    with db._store.lock:
+        views = db._store.views
+        views.groups.add(1, 2, 3)
+        views.groups._delta[1].append((2, 3, 1))  # the same entry twice
+        found = check(db._store)
+    assert [problem.what for problem in found.problems] == [
+        "the views do not fit together: index part: an entry was added or removed twice;"
+    ]
+    assert found.views == {}
+
+
 def test_damage_is_named_once_and_views_are_not_blamed_for_it(db: DB, tmp_path: Path) -> None:
     db.checkpoint()
     raw = bytearray(Path(db.path).read_bytes())
