@@ -16,7 +16,7 @@ from memhop.core.compaction import Rewriter, successor
 from memhop.core.disk import Disk, FileDisk, quietly, reason
 from memhop.core.format import DELETED, HEADER_OFFSETS, HEADER_SIZE, LOG_START, MANIFEST
 from memhop.core.frame import Window, examine
-from memhop.core.log_state import LogState, load, rows_healing
+from memhop.core.log_state import LogState, load_calmly, rows_healing
 from memhop.core.recovery import beside
 from memhop.core.replay import Damage, Replay
 
@@ -75,7 +75,7 @@ def repair(
     try:
         file = disk.open(old_path, write=False)
         try:
-            return _repair(disk, load(file), new_path, usable, now_ms)
+            return _repair(disk, load_calmly(file), new_path, usable, now_ms)
         finally:
             file.close()
     except MemhopError:
@@ -107,7 +107,8 @@ def staging(target: Path, *, disk: Disk | None = None) -> Iterator[Path]:
         if disk.identity(target) is not None:
             raise FileExistsError(f"{target} exists")
         side = beside(target, ".lock")
-        lock = disk.lock(side, wait=0.0, purpose="memhop repair")
+        lock = disk.lock(side, purpose="memhop repair")
+        lock.acquire(0.0)
         try:
             clear()
             yield stage

@@ -28,6 +28,11 @@ class Snapshot:
         self._state = state
 
     @property
+    def epoch(self) -> int:
+        """The state is never replaced."""
+        return 0
+
+    @property
     def meta(self) -> Mapping[str, Any]:
         """What the caller gave to the newest checkpoint; {} without one."""
         return self._state.manifest.meta if self._state.manifest else {}

@@ -51,12 +51,16 @@ class VerifyReport:
         return self.problem_count == 0
 
 
-def verify(state: LogState, *, deep: bool, lock: AbstractContextManager[object] | None = None) -> VerifyReport:
+def verify(
+    state: LogState, *, deep: bool, lock: AbstractContextManager[object] | None = None, alone: bool = True
+) -> VerifyReport:
     """Check headers, genesis, the chain, every frame, the manifest and every section.
 
     Args:
         deep: Also the sections of older manifests, and the record index row by row against the log.
         lock: Of the handle whose state this is, taken while the state is kept. None: nobody else uses it.
+        alone: No other process writes to the file: what stands behind the published end is residue, and not a commit on
+            its way.
 
     Raises:
         OSError: as the disk does.
@@ -66,8 +70,8 @@ def verify(state: LogState, *, deep: bool, lock: AbstractContextManager[object] 
     with lock or nullcontext():
         state = state.frozen()
         file_end = state.file.size()
-        halves = [state.file.pread(LOG_START // 2, offset) for offset in HEADER_OFFSETS]
-        residue = last_byte(Window(state.file, file_end), state.end) > state.end
+        halves = [_half(state, offset, alone) for offset in HEADER_OFFSETS]
+        residue = alone and last_byte(Window(state.file, file_end), state.end) > state.end
     problems: list[Problem] = []
     blank = state.header is not None and state.header.sequence == 1
     for offset, half in zip(HEADER_OFFSETS, halves, strict=True):
@@ -108,6 +112,14 @@ def verify(state: LogState, *, deep: bool, lock: AbstractContextManager[object] 
         max(0, state.end - LOG_START - index.live_bytes - views),
         state.head.digest.hex(),
     )
+
+
+def _half(state: LogState, offset: int, alone: bool) -> bytes:
+    """A header and what lies behind it; read again if another process may have been at it."""
+    half = state.file.pread(LOG_START // 2, offset)
+    if alone or decode_header(half[:HEADER_SIZE]) is not None:
+        return half
+    return state.file.pread(LOG_START // 2, offset)
 
 
 def _older_manifests(window: Window, state: LogState) -> list[Manifest]:
