@@ -463,3 +463,27 @@ class Explanation(Result):
     returned: bool
     rank: int | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Result):
+    """What one check of `memhop.doctor` saw.
+
+    `state` is ok, note (nothing to mend), warning (works, at a risk) or error (does not work). `fix` says what to do,
+    None where there is nothing to be done.
+    """
+
+    name: str
+    state: str
+    found: str
+    fix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis(Result):
+    """All findings of `memhop.doctor`. `state` is the worst of theirs; `ok`: none of them is an error."""
+
+    path: str
+    ok: bool
+    state: str
+    findings: tuple[Finding, ...]

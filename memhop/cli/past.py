@@ -11,7 +11,7 @@ from memhop.cli import commands
 
 def build_group() -> typer.Typer:
     """The group of commands."""
-    group = typer.Typer(help="Ask the memory as it was at an earlier commit or time.", no_args_is_help=True)
+    group = typer.Typer(no_args_is_help=True)
     group.callback()(at)
     group.command()(commands.recall)
     group.command()(commands.stats)
@@ -20,7 +20,9 @@ def build_group() -> typer.Typer:
 
 def at(
     ctx: typer.Context,
-    when: Annotated[str, typer.Argument(help="A commit number, or an ISO-8601 time: the newest commit up to then.")],
+    when: Annotated[
+        str, typer.Argument(metavar="WHEN", help="A commit number, or an ISO-8601 time: the newest commit up to then.")
+    ],
 ) -> None:
     """Ask the memory as it was at an earlier commit or time. Words such as "last week" mean the week before then."""
     ctx.obj = when  # read by the command, where errors are told

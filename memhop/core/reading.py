@@ -15,9 +15,10 @@ from typing import Any
 from memhop.common.errors import Closed, Corrupt, InvalidRequest, MemhopError, StorageError
 from memhop.core.disk import reason
 from memhop.core.format import HEAD, LOG_START
-from memhop.core.frame import FrameRef
+from memhop.core.frame import FrameRef, Window
 from memhop.core.log_state import LogState, locate_healing, rows_healing
 from memhop.core.records import Entry
+from memhop.core.replay import last_byte
 from memhop.core.segment import Segment
 from memhop.core.writer import LogWriter
 
@@ -103,6 +104,15 @@ class Reading:
         state = self._state()
         views = sum(segment.bytes for segment in state.records.segments)
         return max(0, state.end - LOG_START - state.records.live_bytes - views)
+
+    @property
+    def tail_residue(self) -> int:
+        """Bytes behind the published end, reserved zeros not counted: a write that is under way or was cut short.
+
+        Cost: reads what is there.
+        """
+        state = self._state()
+        return last_byte(Window(state.file, state.file.size()), state.end) - state.end
 
     @property
     def file_bytes(self) -> int:
