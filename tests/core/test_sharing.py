@@ -318,7 +318,7 @@ def test_max_bytes_refuses_growth_and_lets_erase(tmp_path: Path) -> None:
             file.append([note(19, 10_000)])
         assert "max_bytes=100,000" in str(caught.value.hint)
         assert len(records_of(file)) == 18
-        file.append([Write(NOTE, 1, b"", DELETED)])
+        file.append([Write(NOTE, number, b"", DELETED) for number in range(1, 5)])
         file.compact(dict, meta={})
         file.append([note(1, 4000)])
         assert file.published_end <= 100_000
