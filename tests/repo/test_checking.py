@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -304,3 +306,32 @@ def test_a_writer_does_not_wait_for_verify(tmp_path: Path) -> None:
         assert report.ok
         assert report.commits == 50, "as of the moment it began"
         assert file.verify(deep=True).commits == 51
+
+
+def test_a_reader_verifies_what_another_process_is_writing(tmp_path: Path) -> None:
+    """Commits on their way, checkpoints and compactions of others are neither damage nor residue."""
+    path = tmp_path / "a.meh"
+    memory(path).close()
+    code = (
+        "import sys, memhop\n"
+        "with memhop.DB.open(sys.argv[1], mode='shared') as db:\n"
+        "    for n in range(80):\n"
+        "        db.remember(f'note {n} about kayaks', external_id=str(n % 7))\n"
+        "        if n % 10 == 7: db.checkpoint()\n"
+        "        if n % 30 == 20: db.compact(keep_history=n < 30)\n"
+    )
+    with (
+        subprocess.Popen([sys.executable, "-c", code, str(path)]) as writer,
+        memory(path, mode="read", embedder=HashEmbedder(16)) as reader,
+        memory(path, mode="shared") as other,
+    ):
+        rounds, commits = 0, set()
+        while writer.poll() is None or rounds < 3:
+            for db in (reader, other):
+                report = db.verify(deep=True)
+                assert report.ok, report.problems
+                commits.add(report.head_digest)
+            rounds += 1
+        assert writer.returncode == 0
+        assert len(commits) > 1, "nothing was written meanwhile"
+        assert reader.verify().head_digest == other.verify().head_digest
