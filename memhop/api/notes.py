@@ -1,4 +1,4 @@
-"""What `remember` and `forget` mean, in terms of records.
+"""What `remember` means, in terms of records.
 
 `remember` finds out whether the note is there already, in this order:
 
@@ -22,8 +22,8 @@ from memhop.common.config import LIMITS, check_metadata, check_names, check_text
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo import l4_archive
-from memhop.repo.l4_archive import Message, Note
-from memhop.repo.record import Kind, Tier
+from memhop.repo.l4_archive import Note
+from memhop.repo.record import Tier
 
 if TYPE_CHECKING:
     from memhop.repo.store import Batch, Store
@@ -220,58 +220,3 @@ def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
     if changed == note:
         return note
     return msgspec.structs.replace(changed, rev=note.rev + 1, updated_at=now_ms)
-
-
-def forget(store: Store, batch: Batch, id_: int, *, hard: bool, now_ms: int) -> tuple[bool, str | None, str]:
-    """Move a note to the trash, or erase a note or message for good.
-
-    Returns:
-        (changed, tier label or None when erased, reason).
-
-    Raises:
-        NotFound: no note or message has this id.
-        InvalidRequest: a message can only be erased (`hard=True`): what was said is not edited.
-    """
-    note = store.find(Note, id_)
-    if note is None:
-        message = store.get(Message, id_)
-        if not hard:
-            raise InvalidRequest(
-                "what was said is kept word for word", field="hard", allowed="hard=True, to erase the message for good"
-            )
-        _erase_message(store, batch, message)
-        return True, None, "erased; compact() removes the bytes"
-    if hard:
-        batch.delete(Kind.NOTE, id_, purge=True)
-        return True, None, "erased; compact() removes the bytes"
-    if note.tier == Tier.TRASHED:
-        return False, Tier.TRASHED.label, "it was in the trash already"
-    batch.put(msgspec.structs.replace(note, tier=int(Tier.TRASHED), rev=note.rev + 1, updated_at=now_ms))
-    return True, Tier.TRASHED.label, "moved to the trash; recall finds it with tier='trashed' only"
-
-
-def _erase_message(store: Store, batch: Batch, message: Message) -> None:
-    from memhop.repo.l2_context import Scene, Topic
-
-    batch.delete(Kind.MESSAGE, message.id, purge=True)
-    scene = store.find(Scene, message.scene) if message.scene else None
-    if scene is not None and scene.created_at == message.at:
-        batch.strike(msgspec.structs.replace(scene, name=l4_archive.dated(scene.created_at)))  # it was named after it
-    topic = store.find(Topic, message.topic) if message.topic else None
-    if topic is None:
-        return
-    left = tuple(id_ for id_ in topic.messages if id_ != message.id)
-    if left:
-        # The user keywords are those of the message that opened the topic; all others are the agent's.
-        by_user = message.id == topic.messages[0] and bool(topic.user_keywords)
-        batch.strike(
-            msgspec.structs.replace(
-                topic,
-                messages=left,
-                user_keywords=() if by_user else topic.user_keywords,
-                agent_keywords=topic.agent_keywords if by_user else (),
-                summary="",
-            )
-        )
-    else:
-        batch.delete(Kind.TOPIC, topic.id, purge=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from memhop.api import convert, results
+from memhop.api.space import space_used
 from memhop.common.config import LIMITS
 from memhop.common.errors import NotFound
 from memhop.common.ids import from_hex, to_hex
@@ -187,4 +188,5 @@ def stats(store: Store) -> results.Stats:
             spaces=tuple(f"{space.model} ({space.dim} dimensions)" for _, space in spaces),
             views_rebuilt=views.rebuilt,
             unreadable=views.unreadable + len(store.damaged),
+            space=space_used(store),
         )

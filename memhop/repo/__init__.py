@@ -7,5 +7,6 @@ codec        record <-> payload, in one table; fields this build does not know s
 references   which records a record refers to, and what is left of it without them
 views        groups, units, BM25, vocabulary, vectors: derived, caught up from the log, dropped at will
 gathering    joining small slabs, dropping rows of what is gone
+traces       what records have left in the log: versions, rows of vectors and token ids
 store        typed get / find / scan; `Store.writing()` is the only way to write
 """

@@ -9,7 +9,7 @@ the file rolls back to the last durable commit and the views are dropped with it
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -48,6 +48,11 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self._records) + len(self._payloads) + len(self._deletes)
+
+    @property
+    def deleted(self) -> Collection[int]:
+        """Ids this batch writes tombstones for."""
+        return self._deletes.keys()
 
     def new(self, record: R, *key: object) -> R:
         """Give a new record an id made from its natural key, and put it."""
@@ -224,7 +229,8 @@ class Store:
     def _commit(self, batch: Batch) -> Commit:
         """Append the batch and the buffered usage counters, and apply them to the views. Needs the lock."""
         for usage in self._usage.values():
-            batch.put(usage, usage_id(usage.target))
+            if usage.target not in batch.deleted and self.file.locate(usage.target) is not None:
+                batch.put(usage, usage_id(usage.target))
         commit = self.file.append(list(batch._writes()), wait=False)
         self._usage.clear()
         if self._views is not None:
@@ -255,7 +261,7 @@ class Store:
             self.compact()
 
     def _write_usage(self) -> None:
-        if self._usage:
+        if any(self.file.locate(target) is not None for target in self._usage):
             self._commit(Batch(self))
 
     def checkpoint(self) -> bool:
@@ -277,7 +283,7 @@ class Store:
         with self.lock:
             self._write_usage()
             views = self.views
-            self._gather_slabs(views, everything=True)
+            self._gather_slabs(views, everything=True, keep_history=keep_history)
             report = self.file.compact(lambda: views.seal(0), meta=views.meta(), keep_history=keep_history)
             self._drop_views()
             return report
@@ -295,9 +301,9 @@ class Store:
     def _drop_views(self) -> None:
         self._views = None
 
-    def _gather_slabs(self, views: Views, *, everything: bool = False) -> None:
+    def _gather_slabs(self, views: Views, *, everything: bool = False, keep_history: bool = False) -> None:
         batch = Batch(self)
-        gather(self, views, batch, everything=everything)
+        gather(self, views, batch, everything=everything, keep_history=keep_history)
         if len(batch):
             self._commit(batch)
 
