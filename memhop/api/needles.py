@@ -1,7 +1,8 @@
 """The bytes by which an erased record would be known in a file, taken from every version of it that the log held.
 
     its text           as UTF-8, and as JSON writes it (with \\uXXXX, and with the short escapes alone). A long text in
-                       pieces of 48 bytes, evenly spread, so that a torn file which holds a part of it is found out
+                       up to 32 pieces of 48 bytes, evenly spread, so that a torn file is found out which holds a
+                       part of it that is longer than a 31st of the whole and 96 bytes
     telling values     external id, idempotency key, source, tags, keys and texts of the metadata; the same with the
                        summary of its topic and the name of its scene
     vectors, token ids each row, as the float32 and integers that slabs hold

@@ -130,7 +130,7 @@ def recall(
 
 
 def stats(file: FileOption = DEFAULT_FILE, as_json: JsonOption = False) -> None:
-    """Counts and sizes."""
+    """Counts and sizes, and what uses the space."""
     with reporting(as_json=as_json) as out:
         with out.progress("counting"), open_memory(out, file, purpose="memhop stats") as db:
             found = db.stats()
@@ -156,6 +156,17 @@ def stats(file: FileOption = DEFAULT_FILE, as_json: JsonOption = False) -> None:
             ("unreadable", f"{found.unreadable:,} records"),
         ]
         out.table(("what", "value"), rows)
+        used = [
+            (
+                use.part,
+                f"{use.name} ({use.layer})" if use.layer else use.name,
+                "" if use.count is None else f"{use.count:,}",
+                file_size(use.bytes),
+                f"{100 * use.bytes / found.file_bytes:.1f} %",
+            )
+            for use in found.space
+        ]
+        out.table(("space", "used by", "count", "size", "share"), used, right=(2, 3, 4))
 
 
 def verify(

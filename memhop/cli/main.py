@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memhop.cli import commands, demo
+from memhop.cli import commands, demo, erase
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
 
@@ -32,6 +32,8 @@ def build_app() -> typer.Typer:
     app.command()(demo.demo)
     app.command()(commands.remember)
     app.command()(commands.recall)
+    app.command()(erase.forget)
+    app.command()(erase.purge)
     app.command()(commands.stats)
     app.command()(commands.verify)
     app.command()(commands.compact)
