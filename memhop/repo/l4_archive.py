@@ -93,7 +93,7 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
     pinned: bool = False
     external_id: str = ""
     idempotency_key: str = ""
-    copies: int = 1  # how often the same text was remembered
+    copies: int = 1  # how often its text was remembered when this version was written; later ones: l6_usage
 
     def listings(self) -> list[Listing]:
         found = [

@@ -245,7 +245,15 @@ class Store:
                 if len(self._usage) >= USAGE_TARGETS:
                     return
                 usage = self.readable(Usage, usage_id(target)) or Usage(target=target)
-            self._usage[target] = Usage(target=target, hits=usage.hits + 1, last_at=self.clock.now_ms())
+            self._usage[target] = Usage(
+                target=target, hits=usage.hits + 1, last_at=self.clock.now_ms(), copies=usage.copies
+            )
+
+    def count_copy(self, batch: Batch, target: int) -> Usage:
+        """Count that the words of `target` were remembered once more, in this batch. Returns the counter."""
+        id_ = usage_id(target)
+        known = self._usage.pop(target, None) or batch.find(Usage, id_) or Usage(target=target)
+        return batch.put(Usage(target=target, hits=known.hits, last_at=known.last_at, copies=known.copies + 1), id_)
 
     def usage(self, target: int) -> Usage | None:
         """The counter of a record, buffered counts included."""

@@ -27,7 +27,7 @@ class TestReceipt:
         path = tmp_path / "a.meh"
         with memory(path, embedder=HashEmbedder(64)) as db:
             distract(db)
-            for text in (SECRET, "no, " + SECRET, SECRET + " or so"):
+            for text in (SECRET, "velvet: " + SECRET, SECRET + " in the cellar"):
                 gone = db.remember(text, external_id="x", metadata={"qxzzy-metadata-key": ["qxzzy-metadata-value"]})
                 db.backfill()
             db.remember("about it", links=[gone.id])
@@ -85,7 +85,7 @@ class TestReceipt:
                 ({"hard": True, "prove": True, "also": [5]}, "also"),
             ):
                 with pytest.raises(InvalidRequest) as refused:
-                    db.forget(note.id, **arguments)  # type: ignore[arg-type]
+                    db.forget(note.id, **arguments)
                 assert refused.value.field == field
             node = db.knowledge.put("graph", "node")
             with pytest.raises(NotFound):
