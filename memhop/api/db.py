@@ -217,7 +217,7 @@ class DB:
         Raises:
             InvalidRequest: an argument does not do.
 
-        Cost: about 50 us per note.
+        Cost: about 0.15 ms per note.
         """
         from memhop.api.forgetting import purge
 

@@ -97,7 +97,8 @@ def erase_and_prove(store: Store, id_: int, also: Iterable[str | os.PathLike[str
         reached=_reached(id_, erasure, before, terms),
         searched=tuple(searched),
         not_reached=(*remarks, *_BEYOND),
-        complete=compacted and not (stale or left.versions or left.slabs or any(found for _, _, found in searched)),
+        complete=compacted
+        and not (stale or left.versions or left.unreadable or left.slabs or any(found for _, _, found in searched)),
     )
 
 

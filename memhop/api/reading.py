@@ -167,6 +167,7 @@ def stats(store: Store) -> results.Stats:
     from memhop.repo.vectors import Space
 
     file = store.file
+    space = space_used(store)
     with store.lock:
         views = store.views
         kinds = Counter(kind for _, kind, _ in file.live())
@@ -174,7 +175,7 @@ def stats(store: Store) -> results.Stats:
         spaces = store.listed(Space, all_of(Kind.SPACE), limit=LIMITS.results)
         return results.Stats(
             path=str(file.path),
-            file_bytes=file.file_bytes,
+            file_bytes=sum(use.bytes for use in space),
             live_bytes=file.live_bytes,
             dead_bytes=file.dead_bytes,
             commit=file.commit_number,
@@ -188,5 +189,5 @@ def stats(store: Store) -> results.Stats:
             spaces=tuple(f"{space.model} ({space.dim} dimensions)" for _, space in spaces),
             views_rebuilt=views.rebuilt,
             unreadable=views.unreadable + len(store.damaged),
-            space=space_used(store),
+            space=space,
         )

@@ -201,8 +201,7 @@ class Reading:
         """What the bytes of the file are used for. Cost: about 5 us per frame."""
         from memhop.core.space import measure
 
-        with self._writer.lock:
-            return measure(self._state(), self.file_bytes)
+        return measure(self._state(), self._writer.lock, self._writer.allocated)
 
     def segments(self) -> Sequence[Segment]:
         """The live segments, oldest first."""

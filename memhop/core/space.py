@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from memhop.common.errors import Corrupt
 from memhop.core.format import COMMIT, DELETED, FIRST_RECORD_KIND, GENESIS, HEADER_OFFSETS, LOG_START
 from memhop.core.frame import FrameRef, Window, heads
 from memhop.core.log_state import LogState, locate_healing
@@ -41,19 +43,24 @@ class Space(NamedTuple):
     unreadable: int
 
 
-def measure(state: LogState, file_bytes: int) -> Space:
-    """Count every byte. Needs the lock of the handle.
+def measure(state: LogState, lock: AbstractContextManager[object], allocated: int) -> Space:
+    """Count every byte as of now; what is written meanwhile is not looked at.
+
+    Args:
+        lock: Of the handle. Held for a moment at the beginning, so that nobody waits for the walk.
+        allocated: Size of the file, as far as the handle knows.
 
     Cost: about 5 us per frame of the log; payloads are not read.
     """
-    segments = state.records.segments
-    views = {segment.info.offset for segment in segments}
-    if state.manifest is not None:
-        views.add(state.manifest_offset)
+    with lock:
+        end, segments, manifest = state.end, state.records.segments, state.manifest
+        views = {segment.info.offset for segment in segments}
+        if manifest is not None:
+            views.add(state.manifest_offset)
     counts: Counter[str | int] = Counter()
     sizes: Counter[str | int] = Counter()
-    for ref in heads(Window(state.file, state.end), state.identity.salt, LOG_START):
-        sort = _sort(state, views, ref)
+    for ref in heads(Window(state.file, end), state.identity.salt, LOG_START):
+        sort = _sort(state, lock, views, ref)
         counts[sort] += 1
         sizes[sort] += ref.end - ref.offset
     sections: Counter[str] = Counter()
@@ -73,12 +80,12 @@ def measure(state: LogState, file_bytes: int) -> Space:
         binding=sizes["view"] - sections.total(),
         old_views=use("old view"),
         headers=Use(len(HEADER_OFFSETS) + counts["genesis"], LOG_START + sizes["genesis"]),
-        reserved=file_bytes - state.end,
-        unreadable=state.end - LOG_START - sizes.total(),
+        reserved=max(0, allocated - end),
+        unreadable=end - LOG_START - sizes.total(),
     )
 
 
-def _sort(state: LogState, views: set[int], ref: FrameRef) -> str | int:
+def _sort(state: LogState, lock: AbstractContextManager[object], views: set[int], ref: FrameRef) -> str | int:
     """The kind of a live record, and a word for everything else."""
     if ref.kind < FIRST_RECORD_KIND:
         if ref.kind in (COMMIT, GENESIS):
@@ -86,5 +93,9 @@ def _sort(state: LogState, views: set[int], ref: FrameRef) -> str | int:
         return "view" if ref.offset in views else "old view"
     if ref.flags & DELETED:
         return "tombstone"
-    row = locate_healing(state, ref.id)
+    try:
+        row = state.records.locate(ref.id)
+    except Corrupt:
+        with lock:
+            row = locate_healing(state, ref.id)
     return ref.kind if row is not None and row[1] == ref.offset else "superseded"
