@@ -13,7 +13,8 @@ from memhop.api import needles, proof
 from memhop.common.clock import ManualClock
 from memhop.common.ids import from_hex
 from memhop.repo.l4_archive import Note
-from memhop.repo.traces import traces
+from memhop.repo.record import Kind
+from memhop.repo.traces import Rows, Traces, traces
 from tests.api.test_erasure import dangling, offset_of, own_rows, rot
 from tests.support.embedders import ScriptedTokens
 from tests.support.memories import HOUR, NOW, copied, distract, memory
@@ -113,6 +114,18 @@ class TestReceipt:
             assert gone.id not in named
             assert db.notes.get(same.id).text == SECRET
 
+    def test_of_a_note_that_lost_a_link_before(self, tmp_path: Path) -> None:
+        """The tombstone that struck out its older versions is none of its versions, and not damaged."""
+        with memory(tmp_path / "a.meh") as db:
+            first = db.remember("the first of both")
+            second = db.remember(SECRET, links=[first.id])
+            db.forget(first.id, hard=True)
+            receipt = db.forget(second.id, hard=True, prove=True).receipt
+            assert receipt is not None
+            assert dict(receipt.reached)["versions"] == 2
+            assert not any("damaged" in text for text in receipt.not_reached)
+            assert receipt.complete
+
     def test_a_short_text_is_not_searched_for_and_that_is_said(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
             distract(db)
@@ -153,7 +166,9 @@ class TestReceipt:
                 receipt = db.forget(id_, hard=True, prove=True).receipt
                 assert receipt is not None
                 assert not receipt.complete
-                assert receipt.searched[0][2] >= 2, "the text, and its vector"
+                if id_ == gone.id:
+                    assert receipt.searched[0][2] == 3, "both ends of the text, and its vector; the message has its own"
+                assert receipt.searched[0][2] >= 2
                 assert any("could not be compacted" in text for text in receipt.not_reached)
             with pytest.raises(NotFound):
                 db.notes.get(gone.id)
@@ -272,10 +287,12 @@ class TestSearching:
             assert receipt.complete
             assert any("evenly spread" in text for text in receipt.not_reached)
 
+    def test_a_text_is_looked_for_as_json_writes_it_too(self) -> None:
+        found = Traces((Note(id=1, text='é "x"\nöl'),), (), frozenset(), ())
+        written = ('é "x"\nöl', '\\u00e9 \\"x\\"\\n\\u00f6l', 'é \\"x\\"\\nöl')
+        assert needles.needles_of(found) == [text.encode() for text in written]
+
     def test_a_vector_is_one_needle(self) -> None:
         row = np.arange(384, dtype=np.float32).tobytes()
-        from memhop.repo.record import Kind
-        from memhop.repo.traces import Rows, Traces
-
         found = Traces((Note(id=1, text="a note of words"),), (), frozenset(), (Rows(9, Kind.VECTOR_SLAB, 1, (row,)),))
         assert needles.needles_of(found) == [b"a note of words", row]
