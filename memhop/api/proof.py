@@ -37,6 +37,7 @@ MOST_NEEDLES = 512  # of all versions together
 MOST_FOUND = 1_000  # places in one file; a search stops there
 MOST_NAMED = 5  # ids in one line of a receipt
 _CHUNK = 1024 * 1024
+_TRIES = 3  # to search a file that other processes compact
 _BEYOND = (
     "copies elsewhere: backups, exports and snapshots in places that were not searched",
     "blocks of the disk that held the file before, until something else is written there",
@@ -47,7 +48,7 @@ _BEYOND = (
 def erase_and_prove(store: Store, id_: int, also: Iterable[str | os.PathLike[str]]) -> results.Receipt:
     """Erase a note or message, compact, search. Raises NotFound and InvalidRequest before anything is erased."""
     further = _further_files(also)
-    with store.lock:
+    with store.file.writing(), store.lock:  # no other process or thread writes until it is known what is left
         with store.writing() as batch:
             kind = check_erasable(store, id_)
             erasure = Erasure(store, batch)
@@ -168,14 +169,24 @@ def _search_memory(store: Store, needles: list[bytes], known: _Known, *, indexes
     Args:
         indexes_are_new: The indexes were made after the erasure: what their vocabulary holds is of other records.
     """
-    path = store.file.path
+    path, left = store.file.path, 0
+    for _ in range(_TRIES):
+        generation = store.file.generation
+        left = _unexplained(store, list(_places(path, needles)), known, indexes_are_new=indexes_are_new)
+        store.refresh()
+        if store.file.generation == generation:  # else another process has compacted, and offsets mean nothing
+            break
+    return str(path), path.stat().st_size, left
+
+
+def _unexplained(store: Store, hits: list[int], known: _Known, *, indexes_are_new: bool) -> int:
     vocabulary = [
         range(section.offset, section.offset + section.bytes)
         for segment in (store.file.segments() if indexes_are_new else ())
         for section in segment.info.sections
         if section.name == "bm25.text"
     ]
-    hits = [at for at in _places(path, needles) if not any(at in span for span in vocabulary)]
+    hits = [at for at in hits if not any(at in span for span in vocabulary)]
     left = len(hits)
     waiting = iter(hits)
     at = next(waiting, None)
@@ -188,7 +199,7 @@ def _search_memory(store: Store, needles: list[bytes], known: _Known, *, indexes
             ):
                 left -= 1
             at = next(waiting, None)
-    return str(path), path.stat().st_size, left
+    return left
 
 
 def _places(path: Path, needles: list[bytes]) -> Iterator[int]:
