@@ -139,7 +139,7 @@ def stats(
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Counts and sizes."""
+    """Counts and sizes, and what uses the space."""
     with reporting(as_json=as_json) as out:
         opened = open_memory(out, file, wait=wait, purpose="memhop stats", moment=moment_of(ctx))
         with out.progress("counting"), opened as db:
@@ -166,6 +166,17 @@ def stats(
             ("unreadable", f"{found.unreadable:,} records"),
         ]
         out.table(("what", "value"), rows)
+        used = [
+            (
+                use.part,
+                f"{use.name} ({use.layer})" if use.layer else use.name,
+                "" if use.count is None else f"{use.count:,}",
+                file_size(use.bytes),
+                f"{100 * use.bytes / found.file_bytes:.1f} %",
+            )
+            for use in found.space
+        ]
+        out.table(("space", "used by", "count", "size", "share"), used, right=(2, 3, 4))
 
 
 def verify(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memhop.cli import commands, demo, past
+from memhop.cli import commands, demo, erase, past
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
 
@@ -33,6 +33,8 @@ def build_app() -> typer.Typer:
     app.command()(commands.remember)
     app.command()(commands.recall)
     app.add_typer(past.build_group(), name="at")
+    app.command()(erase.forget)
+    app.command()(erase.purge)
     app.command()(commands.stats)
     app.command()(commands.verify)
     app.command()(commands.repair)
