@@ -30,6 +30,7 @@ from memhop.core.sync import FULL
 from memhop.core.writer import LogWriter
 
 if TYPE_CHECKING:
+    from memhop.core.backup import Snapshot
     from memhop.core.compaction import CompactReport
     from memhop.core.segment import SectionData
     from memhop.core.verify import VerifyReport
@@ -294,6 +295,22 @@ class MehFile(Reading):
                 raise
             except OSError as error:
                 raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+
+    def snapshot(self) -> Snapshot:
+        """The newest commit, put on the disk, to be copied without a lock; see core/backup.py. Close it afterwards.
+
+        Raises as `flush`.
+        """
+        from memhop.core.backup import Snapshot
+
+        self.flush()
+        with self._writer.lock:
+            state, writer = self._state(), self._writer
+            reached, end = writer.sync.reached, writer.floor  # another thread may have appended since
+            file = state.file.duplicate()
+            return Snapshot(
+                self._disk, self.path, file, state.identity, state.covered, state.manifest_offset, reached, end
+            )
 
     def close(self) -> None:
         """Sync what was written, give the lock and reserved space back. A second call does nothing.
