@@ -4,6 +4,8 @@
     namespaces   db.archive, db.notes, db.scenes, db.topics, db.profile, db.knowledge, db.capabilities, db.trajectory
     notes        what `remember` and `forget` mean, in terms of records
     reading      recall, search, why_not, stats: requests in, results out
+    backups      copies of a memory: make, list, verify, restore; the settings of automatic ones
+    rotation     automatic copies: when one is due, which are kept
     backfill     draining the queue of units that have no vector yet
     convert      records -> results
     reports      what the file says of itself -> results

@@ -161,7 +161,7 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
     return results.Explanation(id=id, returned=False, rank=None, reason=reason)
 
 
-def stats(store: Store) -> results.Stats:
+def stats(store: Store, *, backup_error: str | None = None) -> results.Stats:
     """See `DB.stats`."""
     from memhop.repo.vectors import Space
 
@@ -187,4 +187,5 @@ def stats(store: Store) -> results.Stats:
             spaces=tuple(f"{space.model} ({space.dim} dimensions)" for _, space in spaces),
             views_rebuilt=views.rebuilt,
             unreadable=views.unreadable + len(store.damaged),
+            backup_error=backup_error,
         )

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, MemhopError, StorageError
+from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, Locked, MemhopError, StorageError
 from memhop.core.disk import Disk, DiskFile, FileDisk, quietly, reason, write_all
 from memhop.core.format import HEADER_OFFSETS, HEADER_SIZE, LOG_START, Point
 from memhop.core.frame import Window
@@ -88,14 +88,14 @@ def claimed(disk: Disk, temporary: Path, *, wait: float) -> Iterator[DiskFile]:
         wait: Seconds to wait for another copy that has the name.
 
     Raises:
-        StorageError: it still has. OSError: as the disk does.
+        Locked: it still has. OSError: as the disk does.
     """
     deadline = time.monotonic() + wait
     while (file := _create(disk, temporary)) is None:
         if _sweep(disk, temporary):
             continue
         if time.monotonic() >= deadline:
-            raise StorageError(f"another copy is being written to {temporary}", hint="try again when it is done")
+            raise Locked(str(temporary), purpose="memhop backup")
         time.sleep(_PAUSE_S)
     try:
         yield file
@@ -190,7 +190,7 @@ def backup(
 
     Raises:
         InvalidRequest: `target` is the file itself or one of its side files, or exists and may not be replaced.
-        Corrupt: the source is damaged. Locked: what would be replaced is in use.
+        Corrupt: the source is damaged. Locked: what would be replaced is in use, or another copy grows there.
         StorageError: the disk failed. Whatever is raised, what was at `target` is still there, or nothing is.
 
     Cost: as `write_copy`, and two fsyncs.
@@ -201,8 +201,7 @@ def backup(
         check_target(source, target, overwrite=overwrite)
         with claimed(disk, temporary, wait=wait) as file:
             write_copy(source, file)
-            publish(source, temporary, target, overwrite=overwrite)
-            return CopyReport(target, file.size(), source.head.number, source.head.time_ms, source.head.digest)
+            return publish(source, temporary, target, overwrite=overwrite)
     except MemhopError:
         raise
     except FileExistsError:
@@ -211,7 +210,7 @@ def backup(
         raise StorageError(f"cannot copy {source.path} to {target}: {reason(error)}", hint=hint_of(error)) from error
 
 
-def publish(source: Snapshot, temporary: Path, target: Path, *, overwrite: bool) -> None:
+def publish(source: Snapshot, temporary: Path, target: Path, *, overwrite: bool = False) -> CopyReport:
     """Give a finished copy its name. What it replaces is looked at once more, under its own lock if it has one."""
     disk = source.disk
     side = beside(target, ".lock")
@@ -225,6 +224,7 @@ def publish(source: Snapshot, temporary: Path, target: Path, *, overwrite: bool)
         if lock is not None:
             lock.release()
     disk.sync_directory(target.parent)
+    return CopyReport(target, source.end, source.head.number, source.head.time_ms, source.head.digest)
 
 
 def check_target(source: Snapshot, target: Path, *, overwrite: bool) -> None:

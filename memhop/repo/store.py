@@ -111,6 +111,7 @@ class Store:
         self._views: Views | None = None
         self._usage: dict[int, Usage] = {}
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
+        self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
         file.on_rollback.append(self._drop_views)
 
     # -- reading ---------------------------------------------------------------------------------------------
@@ -215,6 +216,7 @@ class Store:
         if commit is not None:
             self.file.sync(commit.number)  # without the lock: that is what lets threads share one fsync
             self._tidy()
+            self.after_commit(commit.number)
 
     def write(self, fill: Callable[[Batch], R]) -> R:
         """`writing` around `fill`. Returns what `fill` returned."""
