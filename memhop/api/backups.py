@@ -147,6 +147,11 @@ def folder_of(path: Path) -> Path:
     return path.with_name(path.name + FOLDER)
 
 
+def default_folder(path: str | os.PathLike[str]) -> Path:
+    """`folder_of` a memory, created unless it is there. Raises StorageError."""
+    return copying.make_folder(folder_of(Path(path)))
+
+
 def copies_in(folder: Path, *, stem: str | None = None) -> Iterator[results.BackupFile]:
     """Files in a folder that are named like copies, in no order. Raises OSError; a missing folder is FileNotFoundError.
 

@@ -18,7 +18,7 @@ from memhop.api import reports, results
 from memhop.api.backups import Backups, copies_in, folder_of, name_of, stem_of, temporary_in
 from memhop.common.config import check_path
 from memhop.common.errors import Locked
-from memhop.core.backup import Snapshot, claimed, live_header, publish, write_copy
+from memhop.core.backup import Snapshot, claimed, live_header, make_folder, publish, write_copy
 
 if TYPE_CHECKING:
     from memhop.common.clock import Clock
@@ -107,24 +107,22 @@ class Rotation:
     def _copy(self) -> None:
         begun = time.perf_counter()
         path = self._file.path
-        temporary = temporary_in(self.folder, path)
-        with self._file.snapshot() as snapshot:
-            _make_private(self.folder, snapshot)
-            with claimed(snapshot.disk, temporary, wait=0) as file:
-                now, commit = self._clock.now_ms(), snapshot.head.number
-                copies = self._ours(snapshot)
-                past = (copy for copy in copies if copy.made_at <= now)  # the clock may have been ahead
-                self._newest = max(past, key=_age, default=None)
-                if not due(self._settings, self._newest, commit, now) or self._is_newest(snapshot):
-                    return
-                write_copy(snapshot, file)
-                report = publish(snapshot, temporary, self.folder / name_of(path, now, commit))
-                self.last = reports.backup(report, seconds=time.perf_counter() - begun)
-                self._newest = results.BackupFile(str(report.path), stem_of(path), now, commit, report.size)
-                for copy in superseded(self._settings, [*copies, self._newest], now):
-                    if copy != self._newest:
-                        with suppress(FileNotFoundError):
-                            os.unlink(copy.path)
+        temporary = temporary_in(make_folder(self.folder), path)
+        with self._file.snapshot() as snapshot, claimed(snapshot.disk, temporary, wait=0) as file:
+            now, commit = self._clock.now_ms(), snapshot.head.number
+            copies = self._ours(snapshot)
+            past = (copy for copy in copies if copy.made_at <= now)  # the clock may have been ahead
+            self._newest = max(past, key=_age, default=None)
+            if not due(self._settings, self._newest, commit, now) or self._is_newest(snapshot):
+                return
+            write_copy(snapshot, file)
+            report = publish(snapshot, temporary, self.folder / name_of(path, now, commit))
+            self.last = reports.backup(report, seconds=time.perf_counter() - begun)
+            self._newest = results.BackupFile(str(report.path), stem_of(path), now, commit, report.size)
+            for copy in superseded(self._settings, [*copies, self._newest], now):
+                if copy != self._newest:
+                    with suppress(FileNotFoundError):
+                        os.unlink(copy.path)
 
     def _ours(self, snapshot: Snapshot) -> list[results.BackupFile]:
         """Copies of this very memory in the folder; another one may have the same name."""
@@ -175,12 +173,3 @@ def _day(at_ms: int) -> int:
 
 def _week(at_ms: int) -> int:
     return (at_ms // DAY_MS + 3) // 7  # 1 January 1970 was a Thursday; ISO weeks begin on Monday
-
-
-def _make_private(folder: Path, snapshot: Snapshot) -> None:
-    """Create the folder of copies unless it is there."""
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        return
-    snapshot.disk.sync_directory(folder.parent)

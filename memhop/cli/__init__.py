@@ -3,6 +3,7 @@
 main      entry point: streams made safe, the command line built and run
 commands  one function per command; what a command needs is imported inside it
 output    rich on a terminal, plain text in a pipe, JSON on request
+backup    the group `memhop backup`: make, list, verify, restore
 exit_codes  what an error means to a shell
 demo      `memhop demo`: demo_data (the conversation), demo_writer (the process that is killed), demo_run (what is
           measured), demo_report (how it is told)

@@ -22,6 +22,7 @@ from memhop.common.errors import InvalidRequest, StorageError
 
 if TYPE_CHECKING:
     import memhop
+    from memhop.api import results
 
 DEFAULT_FILE = Path("memory.meh")
 EMBEDDERS = ("none", "hash", "local")
@@ -169,18 +170,23 @@ def verify(
     with reporting(as_json=as_json) as out:
         with out.progress("checking"), open_memory(out, file, purpose="memhop verify") as db:
             report = db.verify(deep=deep)
-        if as_json:
-            out.json(report.to_dict())
-        else:
-            verdict = ("in order", "green") if report.ok else (f"{report.problem_count:,} problems", "bold red")
-            out.say(verdict, f": {report.commits:,} commits, {report.records:,} live records")
-            out.say(f"live {file_size(report.live_bytes)}, dead {file_size(report.dead_bytes)}")
-            out.say(f"head digest {report.head_digest}")
-            if report.problems:
-                rows = [(f"{p.offset:,}", p.what, p.kind or "?", p.id or "?") for p in report.problems]
-                out.table(("byte", "what", "kind", "record"), rows, right=(0,))
-        if not report.ok:
-            raise typer.Exit(FAILED)
+        show_verified(out, report)
+
+
+def show_verified(out: Output, report: results.Verified) -> None:
+    """Print what a check found. Raises typer.Exit where something is wrong."""
+    if out.as_json:
+        out.json(report.to_dict())
+    else:
+        verdict = ("in order", "green") if report.ok else (f"{report.problem_count:,} problems", "bold red")
+        out.say(verdict, f": {report.commits:,} commits, {report.records:,} live records")
+        out.say(f"live {file_size(report.live_bytes)}, dead {file_size(report.dead_bytes)}")
+        out.say(f"head digest {report.head_digest}")
+        if report.problems:
+            rows = [(f"{p.offset:,}", p.what, p.kind or "?", p.id or "?") for p in report.problems]
+            out.table(("byte", "what", "kind", "record"), rows, right=(0,))
+    if not report.ok:
+        raise typer.Exit(FAILED)
 
 
 def compact(

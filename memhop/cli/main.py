@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memhop.cli import commands, demo
+from memhop.cli import backup, commands, demo
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
 
@@ -35,6 +35,7 @@ def build_app() -> typer.Typer:
     app.command()(commands.stats)
     app.command()(commands.verify)
     app.command()(commands.compact)
+    app.add_typer(backup.build_group(), name="backup")
     return app
 
 

@@ -31,6 +31,7 @@ from memhop.core.verify import VerifyReport, verify
 from memhop.core.views import write_header
 
 TEMPORARY = ".copying"  # suffix of a copy that is being written
+FOLDER_MODE = 0o700
 _CHUNK = 1024 * 1024
 _PAUSE_S = 0.05
 _REPAIR = "see `memhop verify`, and save what can be read with `memhop repair`"
@@ -305,6 +306,17 @@ def uuid_of(disk: Disk, path: Path) -> bytes | None:
         return None
     finally:
         file.close()
+
+
+def make_folder(folder: Path) -> Path:
+    """A folder for copies, created with mode 0700 unless it is there. Raises StorageError."""
+    try:
+        if not folder.is_dir():
+            folder.mkdir(FOLDER_MODE, exist_ok=True)
+            FileDisk().sync_directory(folder.parent)
+    except OSError as error:
+        raise StorageError(f"cannot create {folder}: {reason(error)}", hint=hint_of(error)) from error
+    return folder
 
 
 def hint_of(error: OSError) -> str | None:
