@@ -520,8 +520,8 @@ class DB:
             InvalidRequest: the path is the memory itself, or taken. Corrupt: the memory is damaged.
             StorageError: the folder is missing, the disk is full, … Nothing is left behind then.
 
-        Cost: reads the file once and the copy twice; writers wait only for the fsync in front. 1 s per 100 MB or
-            300,000 records.
+        Cost: reads the file once and the copy twice; writers wait only for the fsync in front. About 1 s per 100,000
+            notes or 100 MB.
         """
         from memhop.api.backups import backup
 

@@ -192,7 +192,8 @@ def backup(
     Raises:
         InvalidRequest: `target` is the file itself or one of its side files, or exists and may not be replaced.
         Corrupt: the source is damaged. Locked: what would be replaced is in use, or another copy grows there.
-        StorageError: the disk failed. Whatever is raised, what was at `target` is still there, or nothing is.
+        StorageError: the disk failed. Whatever is raised, `target` is as it was; only where the very last step fails,
+            putting the name on the disk, may an earlier copy have been replaced already.
 
     Cost: as `write_copy`, and two fsyncs.
     """
@@ -219,29 +220,35 @@ def publish(source: Snapshot, temporary: Path, target: Path, *, overwrite: bool 
     if overwrite and disk.identity(target) is not None and disk.identity(side) is not None:
         lock = disk.lock(side, wait=0, purpose="memhop backup")
     try:
-        check_target(source, target, overwrite=overwrite)
+        new = check_target(source, target, overwrite=overwrite)
         disk.rename(temporary, target, replace=overwrite)
     finally:
         if lock is not None:
             lock.release()
-    disk.sync_directory(target.parent)
+    try:
+        disk.sync_directory(target.parent)
+    except OSError:
+        if new:
+            quietly(lambda: disk.remove(target))
+        raise
     return CopyReport(target, source.end, source.head.number, source.head.time_ms, source.head.digest)
 
 
-def check_target(source: Snapshot, target: Path, *, overwrite: bool) -> None:
-    """Raises InvalidRequest unless a copy of `source` may be put at `target`."""
+def check_target(source: Snapshot, target: Path, *, overwrite: bool) -> bool:
+    """Whether the name is free. Raises InvalidRequest unless a copy of `source` may be put there."""
     own = [source.path, *(beside(source.path, suffix) for suffix in (*LEFTOVERS, ".lock"))]
     there = source.disk.identity(target)
     if target in own or there == source.file.identity():
         raise InvalidRequest(f"{target} is the memory itself", field="path", allowed="another file")
     if there is None:
-        return
+        return True
     if not overwrite:
         raise _exists(target)
     if uuid_of(source.disk, target) != source.identity.uuid:
         raise InvalidRequest(
             f"{target} is no copy of this memory", field="path", allowed="a new name, or an earlier copy"
         )
+    return False
 
 
 def _exists(target: Path) -> InvalidRequest:
