@@ -18,7 +18,7 @@ from memhop.api import reports, results
 from memhop.api.backups import Backups, copies_in, folder_of, name_of, stem_of, temporary_in
 from memhop.common.config import check_path
 from memhop.common.errors import Locked
-from memhop.core.backup import Snapshot, claimed, live_header, make_folder, publish, write_copy
+from memhop.core.backup import Snapshot, claimed, make_folder, publish, uuid_of, write_copy
 
 if TYPE_CHECKING:
     from memhop.common.clock import Clock
@@ -113,7 +113,7 @@ class Rotation:
             copies = self._ours(snapshot)
             past = (copy for copy in copies if copy.made_at <= now)  # the clock may have been ahead
             self._newest = max(past, key=_age, default=None)
-            if not due(self._settings, self._newest, commit, now) or self._is_newest(snapshot):
+            if not due(self._settings, self._newest, commit, now):
                 return
             write_copy(snapshot, file)
             report = publish(snapshot, temporary, self.folder / name_of(path, now, commit))
@@ -129,17 +129,9 @@ class Rotation:
         found = []
         for copy in copies_in(self.folder, stem=stem_of(self._file.path)):
             with suppress(OSError):  # one that cannot be read is left alone
-                header = live_header(Path(copy.path))
-                if header is not None and header.uuid == snapshot.identity.uuid:
+                if uuid_of(snapshot.disk, Path(copy.path)) == snapshot.identity.uuid:
                     found.append(copy)
         return found
-
-    def _is_newest(self, snapshot: Snapshot) -> bool:
-        """Whether the newest copy holds the same history already."""
-        if self._newest is None:
-            return False
-        header = live_header(Path(self._newest.path))
-        return header is not None and header.durable.digest == snapshot.head.digest
 
 
 def due(settings: Backups, newest: results.BackupFile | None, commit: int, now_ms: int) -> bool:

@@ -290,20 +290,6 @@ def damaged(path: Path, report: VerifyReport) -> Corrupt:
     return Corrupt(f"{path} is damaged{more}: {first.what}", offset=first.offset, hint=_REPAIR)
 
 
-def live_header(path: Path, *, disk: Disk | None = None) -> Header | None:
-    """The live header of a file, None if it has none or is no .meh file this build reads. Raises OSError.
-
-    Cost: reads 8 KiB and the first frame.
-    """
-    file = (disk or FileDisk()).open(path, write=False)
-    try:
-        return read_identity(file, Window(file, file.size()))[1]
-    except BadFormat:
-        return None
-    finally:
-        file.close()
-
-
 def uuid_of(disk: Disk, path: Path) -> bytes | None:
     """Whose file this is, None if that cannot be told. Raises OSError."""
     file = disk.open(path, write=False)

@@ -13,11 +13,11 @@ from memhop.core.disk import FileDisk
 from memhop.core.meh_file import MehFile, Write
 from memhop.core.recovery import beside
 from memhop.core.restore import RestoreReport, restore
-from tests.core.test_backup import COPY, SURVIVALS, copy, fill, names
-from tests.support.simulated_disk import Fault, PowerCut, SimulatedDisk
+from tests.core.test_backup import COPY, copy, fill, names
+from tests.support.simulated_disk import Fault, PowerCut, SimulatedDisk, Survival
 from tests.support.workload import NOTE, PATH, clock, open_file, records_of, text
 
-TEMPORARY = beside(PATH, ".restore")
+SURVIVALS: list[tuple[Survival, int]] = [("everything", 0), ("nothing", 0), *(("sectors", seed) for seed in range(8))]
 
 
 def now_ms() -> int:
