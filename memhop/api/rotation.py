@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from memhop.api import reports, results
 from memhop.api.backups import Backups, copies_in, folder_of, name_of, stem_of, temporary_in
 from memhop.common.config import check_path
-from memhop.common.errors import Locked
+from memhop.common.errors import Locked, StorageError
 from memhop.core.backup import Snapshot, claimed, make_folder, publish, uuid_of, write_copy
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 FIRST_PAUSE_MS = 60_000  # after a failed copy
 LONGEST_PAUSE_MS = HOUR_MS
+MOST_LEFT_FREE = 64 * 1024 * 1024  # bytes; of a smaller memory, as many as it has
 
 
 class Rotation:
@@ -115,6 +116,7 @@ class Rotation:
             self._newest = max(past, key=_age, default=None)
             if not due(self._settings, self._newest, commit, now):
                 return
+            _check_room(self.folder, snapshot.end)
             write_copy(snapshot, file)
             report = publish(snapshot, temporary, self.folder / name_of(path, now, commit))
             self.last = reports.backup(report, seconds=time.perf_counter() - begun)
@@ -153,6 +155,17 @@ def superseded(settings: Backups, copies: Iterable[results.BackupFile], now_ms: 
                 newest_of.setdefault(period(copy.made_at), copy.path)
         kept.update(newest_of.values())
     return [copy for copy in ordered if copy.path not in kept]
+
+
+def _check_room(folder: Path, size: int) -> None:
+    """Raises StorageError where a copy might take the last space: a call of the memory would fail for want of it."""
+    file_system = os.statvfs(folder)
+    free = file_system.f_bavail * file_system.f_frsize
+    needed = size + min(size, MOST_LEFT_FREE)
+    if free < needed:
+        raise StorageError(
+            f"{folder} has {free:,} bytes left, a copy is made from {needed:,} on", hint="free some space"
+        )
 
 
 def _age(copy: results.BackupFile) -> tuple[int, int]:

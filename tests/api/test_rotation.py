@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -227,6 +230,40 @@ def test_a_copy_of_another_process_is_neither_disturbed_nor_doubled(tmp_path: Pa
         assert copies(folder) == [2]
         assert len(os.listdir(folder)) == 1
         db.backup(folder, overwrite=True)
+
+
+WRITER = """
+import sys
+import memhop
+with memhop.DB.open(sys.argv[1], durability="none", backups=memhop.Backups(every_commits=1, keep=3)) as db:
+    db.remember_many([f"note {number} " + "x" * 3000 for number in range(1000)])
+    print("writing", flush=True)
+    while True:
+        db.remember(f"note {db.stats().commit}")
+"""
+
+
+@pytest.mark.parametrize("round_", range(4))
+def test_a_process_killed_during_a_copy_leaves_whole_copies_and_what_the_next_one_removes(
+    tmp_path: Path, round_: int
+) -> None:
+    path, folder = tmp_path / "a.meh", tmp_path / "a.meh.backups"
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        deadline = time.monotonic() + 60
+        while not (folder / "a.copying").exists() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(0.004 * round_)
+        process.kill()
+    with DB.open(path, backups=Backups(every_commits=1, keep=3)) as db:
+        note(db, "after the kill")
+        assert rotation(db).last_error is None
+        assert rotation(db).last is not None
+    assert not (folder / "a.copying").exists()
+    found = memhop.backups.list(folder)
+    assert 1 <= len(found) <= 5
+    assert all(memhop.backups.verify(copy.path).ok for copy in found)
 
 
 def test_a_restored_memory_is_copied_again(tmp_path: Path) -> None:
