@@ -53,6 +53,7 @@ class Rotation:
         self._newest: results.BackupFile | None = None  # as last read from the folder
         self._resting_since_ms = 0
         self._rest_ms = 0
+        self._locked_out_since_ms = 0
 
     def committed(self, number: int) -> None:
         """Commit `number` was made: begin a copy if one is due. Never raises, never waits for a disk."""
@@ -90,12 +91,15 @@ class Rotation:
         """The thread. Whatever happens is noted and goes no further: nobody waits for this copy."""
         try:
             self._copy()
-        except Locked:  # another process is at it
+        except Locked as error:  # another process is at it; for an hour, that is no longer normal
             self._rest(FIRST_PAUSE_MS)
+            self._locked_out_since_ms = self._locked_out_since_ms or self._resting_since_ms
+            if self._resting_since_ms - self._locked_out_since_ms >= HOUR_MS:
+                self.last_error = str(error)
         except Exception as error:
             self._failed(error)
         else:
-            self.last_error, self._rest_ms = None, 0
+            self.last_error, self._rest_ms, self._locked_out_since_ms = None, 0, 0
 
     def _failed(self, error: Exception) -> None:
         self.last_error = " ".join(str(error).split()) or type(error).__name__

@@ -224,11 +224,18 @@ def test_a_copy_of_another_process_is_neither_disturbed_nor_doubled(tmp_path: Pa
             note(db, "the first")
             assert copies(folder) == []
             assert rotation(db).last_error is None
+            clock.advance(59 * MINUTE)
+            note(db, "still at it")
+            assert rotation(db).last_error is None
+            clock.advance(MINUTE)
+            note(db, "an hour is too long to be silent")
+            assert "a.copying" in (rotation(db).last_error or "")
         (folder / "a.copying").write_bytes(b"left by a process that was killed")
         clock.advance(MINUTE)
         note(db, "the second")
-        assert copies(folder) == [2]
+        assert copies(folder) == [4]
         assert len(os.listdir(folder)) == 1
+        assert rotation(db).last_error is None
         db.backup(folder, overwrite=True)
 
 
