@@ -36,11 +36,11 @@ def make(
     file: FileOption = DEFAULT_FILE,
     as_json: JsonOption = False,
 ) -> None:
-    """Copy the memory, and verify the copy."""
+    """Copy the memory, and verify the copy; others may have it open and write."""
     from memhop.api.backups import default_folder
 
     with reporting(as_json=as_json) as out:
-        with out.progress("copying"), open_memory(out, file, purpose="memhop backup") as db:
+        with out.progress("copying"), open_memory(out, file, purpose="memhop backup", mode="read") as db:
             made = db.backup(default_folder(db.path) if to is None else to, overwrite=overwrite)
         if as_json:
             out.json(made.to_dict())

@@ -212,6 +212,7 @@ def open_memory(
     *,
     purpose: str,
     create: bool = False,
+    mode: str = "exclusive",
     embedder: memhop.HashEmbedder | memhop.LocalEmbedder | None = None,
 ) -> Iterator[memhop.DB]:
     """A memory for one command; a missing one is created only if so wanted. What opening had to mend is told.
@@ -225,7 +226,7 @@ def open_memory(
         raise StorageError(
             f"there is no memory {path}", field="file", hint="see --file, or begin one with: memhop remember TEXT"
         )
-    with DB.open(path, purpose=purpose, create=create, embedder=embedder) as db:
+    with DB.open(path, purpose=purpose, create=create, mode=mode, embedder=embedder) as db:
         report = db.recovery
         if report.cut_bytes:
             saved = f"; saved as {report.torn_file}" if report.torn_file else ""

@@ -59,9 +59,12 @@ class Snapshot:
     end: int
 
     @classmethod
-    def of(cls, disk: Disk, path: Path, state: LogState) -> Snapshot:
-        """What a file at rest holds. Needs to be the only one that looks at `state.file`, which it takes over."""
-        return cls(disk, path, state.file, state.identity, state.covered, state.manifest_offset, state.head, state.end)
+    def of(cls, disk: Disk, path: Path, state: LogState, head: Point, end: int) -> Snapshot:
+        """The commit `head` of a log, up to `end`. A checkpoint that lies beyond is left out: it can be rebuilt."""
+        covered, manifest = state.covered, state.manifest_offset
+        if manifest >= end:
+            covered, manifest = state.identity.base, 0
+        return cls(disk, path, state.file.duplicate(), state.identity, covered, manifest, head, end)
 
     def __enter__(self) -> Self:
         return self
@@ -218,7 +221,8 @@ def publish(source: Snapshot, temporary: Path, target: Path, *, overwrite: bool 
     side = beside(target, ".lock")
     lock = None
     if overwrite and disk.identity(target) is not None and disk.identity(side) is not None:
-        lock = disk.lock(side, wait=0, purpose="memhop backup")
+        lock = disk.lock(side, purpose="memhop backup")
+        lock.acquire(0)
     try:
         new = check_target(source, target, overwrite=overwrite)
         disk.rename(temporary, target, replace=overwrite)

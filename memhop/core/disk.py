@@ -22,7 +22,11 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # of a 
 
 
 class Lock(Protocol):
-    """A held lock."""
+    """A lock between handles. One handle takes and releases it as often as it likes, one thread at a time."""
+
+    def acquire(self, wait: float) -> None:
+        """Take it. Raises Locked after `wait` seconds."""
+        ...
 
     def release(self) -> None:
         """Give it up. A second call does nothing."""
@@ -104,8 +108,8 @@ class Disk(Protocol):
         """Return once created, renamed and removed names in the directory are on the disk."""
         ...
 
-    def lock(self, path: Path, *, wait: float, purpose: str) -> Lock:
-        """Take the lock whose side file is `path`. Raises Locked after `wait` seconds."""
+    def lock(self, path: Path, *, purpose: str) -> Lock:
+        """The lock whose side file is `path`, not yet taken. `purpose` is told to those who wait for it."""
         ...
 
     def entropy(self, length: int) -> bytes:
@@ -225,10 +229,10 @@ class FileDisk:
         finally:
             os.close(descriptor)
 
-    def lock(self, path: Path, *, wait: float, purpose: str) -> Lock:
+    def lock(self, path: Path, *, purpose: str) -> Lock:
         from memhop.core.lock import SideLock
 
-        return SideLock(path, wait=wait, purpose=purpose)
+        return SideLock(path, purpose=purpose)
 
     def entropy(self, length: int) -> bytes:
         return os.urandom(length)

@@ -70,7 +70,8 @@ def restore(
     disk = disk or FileDisk()
     try:
         with _verified(disk, copy, target) as source:
-            lock = disk.lock(beside(target, ".lock"), wait=wait, purpose="memhop restore")
+            lock = disk.lock(beside(target, ".lock"), purpose="memhop restore")
+            lock.acquire(wait)
             try:
                 _check_target(source, target, another=another)
                 replaced = _put(source, target, now_ms())
@@ -95,10 +96,9 @@ def _verified(disk: Disk, copy: Path, target: Path) -> Snapshot:
         state, report = examine(file, copy)
         if not report.ok:
             raise damaged(copy, report)
-        return Snapshot.of(disk, copy, state)
-    except BaseException:
+        return Snapshot.of(disk, copy, state, state.head, state.end)
+    finally:
         file.close()
-        raise
 
 
 def _check_target(source: Snapshot, target: Path, *, another: bool) -> None:

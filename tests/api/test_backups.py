@@ -145,7 +145,7 @@ def test_going_back_and_forth(tmp_path: Path) -> None:
         db.remember("the first")
         copy = db.backup(tmp_path / "b.meh")
         db.remember("the second")
-        with pytest.raises(Locked, match="close that process"):
+        with pytest.raises(Locked, match="end that process"):
             memhop.backups.restore(copy.path, path)
     done = memhop.backups.restore(copy.path, str(path), wait=1)
     assert (done.commit, done.head_digest, done.path) == (1, copy.head_digest, str(path))
@@ -155,6 +155,48 @@ def test_going_back_and_forth(tmp_path: Path) -> None:
     assert texts_in(path) == {"the first", "the second"}
     assert memhop.backups.restore(copy.path, tmp_path / "new.meh").to_dict()["replaced"] is None
     assert texts_in(tmp_path / "new.meh") == {"the first"}
+
+
+def test_any_handle_can_be_copied(tmp_path: Path) -> None:
+    """One that reads copies what it sees, while another process holds the file; the past is copied as it was."""
+    path = tmp_path / "a.meh"
+    with memory(path, durability="none") as db:
+        db.remember("the first")
+        db.remember("the second")
+        db.checkpoint()
+        db.remember("the third")
+        with memory(path, mode="read") as reader:
+            assert reader.backup(tmp_path / "read.meh").commit == 3
+            db.remember("the fourth")
+            assert reader.backup(tmp_path / "read.meh", overwrite=True).commit == 4
+            assert reader.backups is None
+        for commit in (0, 1, 2, 3):
+            with db.at(commit) as past:
+                made = past.backup(tmp_path / f"past{commit}.meh")
+                assert made.commit == commit
+                assert memhop.backups.verify(made.path).head_digest == made.head_digest
+    assert len(texts_in(tmp_path / "read.meh")) == 4
+    assert texts_in(tmp_path / "past0.meh") == set()
+    assert texts_in(tmp_path / "past2.meh") == {"the first", "the second"}
+    assert texts_in(tmp_path / "past3.meh") == {"the first", "the second", "the third"}
+    memhop.backups.restore(tmp_path / "past1.meh", path)
+    assert texts_in(path) == {"the first"}
+
+
+def test_shared_handles_are_copied_and_follow_a_restore(tmp_path: Path) -> None:
+    path = tmp_path / "a.meh"
+    with memory(path, mode="shared") as one, memory(path, mode="shared") as two:
+        one.remember("the first")
+        copy = two.backup(tmp_path / "b.meh")  # knows of it without having looked
+        assert copy.commit == 1
+        two.remember("the second")
+        assert one.backup(tmp_path / "c.meh").commit == 2
+        memhop.backups.restore(copy.path, path)
+        assert [note.text for note in one.notes.list().items] == ["the first"]
+        two.remember("another second")
+        assert {note.text for note in one.notes.list().items} == {"another second", "the first"}
+    assert texts_in(path) == {"the first", "another second"}
+    assert texts_in(tmp_path / "c.meh") == {"the first", "the second"}
 
 
 def test_what_a_restore_refuses(tmp_path: Path) -> None:

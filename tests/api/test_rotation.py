@@ -239,6 +239,21 @@ def test_a_copy_of_another_process_is_neither_disturbed_nor_doubled(tmp_path: Pa
         db.backup(folder, overwrite=True)
 
 
+def test_two_handles_make_as_many_copies_as_one(tmp_path: Path) -> None:
+    """What is known of copies is read from their folder, so it is the same for both."""
+    clock = ManualClock(NOW)
+    settings = Backups(every_commits=5, keep=100)
+    with (
+        memory(tmp_path / "a.meh", clock=clock, mode="shared", backups=settings) as one,
+        memory(tmp_path / "a.meh", clock=clock, mode="shared", backups=settings) as two,
+    ):
+        for number in range(24):
+            note(one if number % 2 else two, f"note {number}")
+            clock.advance(MINUTE)
+        assert (rotation(one).last_error, rotation(two).last_error) == (None, None)
+    assert copies(tmp_path / "a.meh.backups") == [1, 6, 11, 16, 21]
+
+
 WRITER = """
 import sys
 import memhop
