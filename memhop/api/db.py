@@ -519,7 +519,9 @@ class DB:
         return compacted(self._store.compact(keep_history=keep_history))
 
     def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> results.Backup:
-        """Copy the newest commit into a whole `.meh` file of its own, while other threads read and write.
+        """Copy the newest commit into a whole `.meh` file of its own, while others read and write.
+
+        A handle from `at` copies the memory as it was; one that reads only, what it sees.
 
         Args:
             path: Of the copy, `~` allowed; mode 0600. A folder that exists: a name is made in it, such as
