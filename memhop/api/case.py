@@ -26,7 +26,7 @@ class Case:
     file: MehFile | None
     problem: MemhopError | None
     clock: Clock
-    embedder: Embedder | Callable[[], Embedder] | None
+    embedder: Embedder | Callable[[], Embedder | None] | None
 
     def command(self, words: str) -> str:
         """A command on this memory, ready to be typed."""

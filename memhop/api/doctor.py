@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memhop.api import backups, surroundings
@@ -20,7 +19,7 @@ from memhop.api.case import ERROR, NOTE, OK, STATES, WARNING, Case, bytes_text
 from memhop.api.results import Diagnosis, Finding
 from memhop.common.clock import SystemClock, to_iso
 from memhop.common.config import check_path
-from memhop.common.errors import ConfigError, MemhopError
+from memhop.common.errors import ConfigError, Locked, MemhopError
 from memhop.core import lock
 from memhop.core.meh_file import MehFile
 
@@ -40,15 +39,15 @@ _KEPT = {"torn": "unfinished writes that were cut off", "replaced": "replaced by
 def doctor(
     path: str | os.PathLike[str],
     *,
-    embedder: Embedder | Callable[[], Embedder] | None = None,
+    embedder: Embedder | Callable[[], Embedder | None] | None = None,
     clock: Clock | None = None,
 ) -> Diagnosis:
     """Examine a memory and where it lies. Nothing is written and no lock is waited for; others may use the file.
 
     Args:
         path: The file; it need not exist.
-        embedder: Tried with one word; without one no socket is opened. A function that makes one: what it raises is
-            part of the diagnosis. None: no embedder is tried.
+        embedder: Tried with one word. What can be called, such as a class, is called to make one, and what that raises
+            is part of the diagnosis. None: none is tried, and no socket is opened.
         clock: Where "now" comes from.
 
     Returns:
@@ -138,7 +137,8 @@ def _leftovers(case: Case) -> tuple[str, str, str | None]:
     """Files beside the memory which can be, or wait to be, removed."""
     count: Counter[str] = Counter()
     size: Counter[str] = Counter()
-    for entry in case.path.parent.iterdir():
+    folder = case.path.parent
+    for entry in folder.iterdir() if folder.is_dir() else ():
         if entry.name.startswith(case.path.name) and (match := _LEFT.fullmatch(entry.name, len(case.path.name))):
             count[match[1]] += 1
             size[match[1]] += entry.lstat().st_size
@@ -175,13 +175,12 @@ def _clock(case: Case) -> tuple[str, str, str | None]:
 
 def _embedder(case: Case) -> tuple[str, str, str | None]:
     """Whether the one that was named answers, and what waits for it."""
-    if case.embedder is None:
-        return NOTE, "none was named, so none was tried", f"{case.command('doctor')} --embedder NAME"
     from memhop.search.semantics import answer
 
     try:
-        made = case.embedder
-        embedder: Embedder = made() if callable(made) else made
+        embedder = case.embedder() if callable(case.embedder) else case.embedder
+        if embedder is None:
+            return NOTE, "none was named, so none was tried", f"{case.command('doctor')} --embedder NAME"
         begun = time.perf_counter()
         vector = answer(embedder, [_WORD], query=True)[0]
         took = (time.perf_counter() - begun) * 1000
@@ -212,7 +211,7 @@ def _language_model(case: Case) -> tuple[str, str, str | None]:
 
 def _backups(case: Case) -> tuple[str, str, str | None]:
     """How old the newest copy in the usual folder is."""
-    make = case.command("backup make")
+    make = case.command("backup make") if case.path.exists() else None
     folder = backups.folder_of(case.path)
     copies = backups.list(folder) if folder.exists() else ()
     if not copies:
@@ -226,7 +225,7 @@ def _backups(case: Case) -> tuple[str, str, str | None]:
     return (NOTE, said, make) if behind > 0 and age_ms > _OLD_COPY_MS else (OK, said, None)
 
 
-def _holder(case: Case) -> lock.Locked | None:
+def _holder(case: Case) -> Locked | None:
     return lock.holder(case.path.with_name(case.path.name + ".lock"))
 
 

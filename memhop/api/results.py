@@ -364,7 +364,10 @@ class SpaceUse(Result):
 
 @dataclass(frozen=True, slots=True)
 class Stats(Result):
-    """Counts and sizes. Sizes in bytes; `records` by kind; the bytes of `space` add up to `file_bytes`."""
+    """Counts and sizes. Sizes in bytes; `records` by kind; the bytes of `space` add up to `file_bytes`.
+
+    `backup_error` says why the newest automatic copy could not be made, None if it was, or none was due.
+    """
 
     path: str
     file_bytes: int
@@ -382,6 +385,7 @@ class Stats(Result):
     views_rebuilt: bool
     unreadable: int
     space: tuple[SpaceUse, ...]
+    backup_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,6 +517,44 @@ class Compacted(Result):
     commits: int
     dropped: int
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backup(Result):
+    """A copy that was made and verified. `commit`, `commit_at` and `head_digest` name the commit it ends with."""
+
+    path: str
+    bytes: int
+    commit: int
+    commit_at: int
+    head_digest: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFile(Result):
+    """A copy in a folder of copies, as its name tells: of which memory, from when, up to which commit."""
+
+    path: str
+    memory: str
+    made_at: int
+    commit: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored(Result):
+    """A copy that is now the file at `path`. `replaced` is where the file that was there is kept, None: there was none.
+
+    `commit`, `commit_at` and `head_digest` name the newest commit now; `bytes` is the size.
+    """
+
+    path: str
+    bytes: int
+    commit: int
+    commit_at: int
+    head_digest: str
+    replaced: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memhop.common.config import LIMITS
+from memhop.common.config import LIMITS, check_choice
 from memhop.common.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -39,13 +39,17 @@ def embedder_called(name: str) -> memhop.HashEmbedder | memhop.LocalEmbedder | N
     """
     import memhop
 
+    check_embedder(name)
     if name == "none":
         return None
     if name == "hash":
         return memhop.HashEmbedder()
-    if name == "local":
-        return memhop.LocalEmbedder()
-    raise InvalidRequest(f"{name!r:.40} is not known", field="--embedder", allowed=", ".join(EMBEDDERS))
+    return memhop.LocalEmbedder()
+
+
+def check_embedder(name: str) -> str:
+    """The name of an embedder, or "none". Raises InvalidRequest."""
+    return check_choice(name, field="--embedder", choices=EMBEDDERS)
 
 
 def parse_time(value: str | None, *, field: str) -> datetime | None:

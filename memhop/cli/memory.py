@@ -31,17 +31,19 @@ def open_memory(
     out: Output,
     path: Path,
     *,
-    wait: float,
+    wait: float | None = None,
     purpose: str,
     create: bool = False,
+    mode: str = "shared",
     embedder: memhop.HashEmbedder | memhop.LocalEmbedder | None = None,
     moment: str | None = None,
 ) -> Iterator[memhop.DB]:
     """A memory for one command. What had to be mended is told, at once or, where writing mended it, at the end.
 
     Args:
-        wait: Seconds a write waits for its turn. Reading never waits.
+        wait: Seconds a write waits for its turn. Reading never waits. None: for commands that do not write.
         create: Whether a missing file is created.
+        mode: As for `DB.open`.
         moment: As it was then, for reading alone; see `parse_moment`. None: as it is.
 
     Raises:
@@ -58,7 +60,7 @@ def open_memory(
         with DB.open(path, mode="read", embedder=embedder) as now, now.at(then) as db:
             yield db
         return
-    db = DB.open(path, mode="shared", wait=wait, purpose=purpose, create=create, embedder=embedder)
+    db = DB.open(path, mode=mode, wait=wait, purpose=purpose, create=create, embedder=embedder)
     at_first = db.recovery
     _tell(out, at_first)
     try:
