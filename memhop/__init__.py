@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from memhop.api import backups
     from memhop.api.backups import Backups
     from memhop.api.db import DB
+    from memhop.api.repair import repair
     from memhop.models.embed import HashEmbedder
     from memhop.models.embed_http import OllamaEmbedder, OpenAIEmbedder
     from memhop.models.embed_local import LocalEmbedder
@@ -60,6 +61,7 @@ _LAZY = {
     "LocalEmbedder": "memhop.models.embed_local",
     "OllamaEmbedder": "memhop.models.embed_http",
     "OpenAIEmbedder": "memhop.models.embed_http",
+    "repair": "memhop.api.repair",
 }
 
 __all__ = [
@@ -85,6 +87,7 @@ __all__ = [
     "WriteRefused",
     "__version__",
     "backups",
+    "repair",
 ]
 
 

@@ -7,6 +7,7 @@
     backups      copies of a memory: make, list, verify, restore; the settings of automatic ones
     rotation     automatic copies: when one is due, which are kept
     backfill     draining the queue of units that have no vector yet
+    repair       memhop.repair: what is readable of a damaged file, in a new one
     convert      records -> results
     reports      what the file says of itself -> results
     results      frozen dataclasses with `to_dict()`; ids as 16 hex digits, times as Unix ms

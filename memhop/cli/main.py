@@ -34,6 +34,7 @@ def build_app() -> typer.Typer:
     app.command()(commands.recall)
     app.command()(commands.stats)
     app.command()(commands.verify)
+    app.command()(commands.repair)
     app.command()(commands.compact)
     app.add_typer(backup.build_group(), name="backup")
     return app

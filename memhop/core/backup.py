@@ -38,11 +38,11 @@ _REPAIR = "see `memhop verify`, and save what can be read with `memhop repair`"
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Original:
     """One commit of a file that is on the disk: all that a copy of it needs. Leaving it as a context closes `file`.
 
     Attributes:
-        path: Where the file was when the snapshot was taken.
+        path: Of the file.
         file: A handle of its own, which outlives the close, the compaction and the removal of the file.
         covered: What the checkpoint covers whose manifest stands at offset `manifest`; 0: there is none.
         head: The commit.
@@ -59,7 +59,7 @@ class Snapshot:
     end: int
 
     @classmethod
-    def of(cls, disk: Disk, path: Path, state: LogState, head: Point, end: int) -> Snapshot:
+    def of(cls, disk: Disk, path: Path, state: LogState, head: Point, end: int) -> Original:
         """The commit `head` of a log, up to `end`. A checkpoint that lies beyond is left out: it can be rebuilt."""
         covered, manifest = state.covered, state.manifest_offset
         if manifest >= end:
@@ -142,13 +142,13 @@ def remove_if(disk: Disk, path: Path, file: DiskFile) -> bool:
     return True
 
 
-def write_copy(source: Snapshot, file: DiskFile) -> None:
-    """Fill an empty file with a snapshot; synced and verified when this returns.
+def write_copy(source: Original, file: DiskFile) -> None:
+    """Fill an empty file; synced and verified when this returns.
 
     Raises:
         Corrupt: the source is damaged; says where. OSError: as the disk does.
 
-    Cost: reads the snapshot once and the copy twice; 3 us per frame.
+    Cost: reads the source once and the copy twice; 3 us per frame.
     """
     for offset in range(LOG_START, source.end, _CHUNK):
         length = min(_CHUNK, source.end - offset)
@@ -182,9 +182,9 @@ def write_copy(source: Snapshot, file: DiskFile) -> None:
 
 
 def backup(
-    source: Snapshot, target: Path, *, temporary: Path | None = None, overwrite: bool = False, wait: float = 60.0
+    source: Original, target: Path, *, temporary: Path | None = None, overwrite: bool = False, wait: float = 60.0
 ) -> CopyReport:
-    """Copy a snapshot to `target`.
+    """Copy a commit of an open file to `target`.
 
     Args:
         target: Absolute, symbolic links resolved.
@@ -215,7 +215,7 @@ def backup(
         raise StorageError(f"cannot copy {source.path} to {target}: {reason(error)}", hint=hint_of(error)) from error
 
 
-def publish(source: Snapshot, temporary: Path, target: Path, *, overwrite: bool = False) -> CopyReport:
+def publish(source: Original, temporary: Path, target: Path, *, overwrite: bool = False) -> CopyReport:
     """Give a finished copy its name. What it replaces is looked at once more, under its own lock if it has one."""
     disk = source.disk
     side = beside(target, ".lock")
@@ -238,7 +238,7 @@ def publish(source: Snapshot, temporary: Path, target: Path, *, overwrite: bool 
     return CopyReport(target, source.end, source.head.number, source.head.time_ms, source.head.digest)
 
 
-def check_target(source: Snapshot, target: Path, *, overwrite: bool) -> bool:
+def check_target(source: Original, target: Path, *, overwrite: bool) -> bool:
     """Whether the name is free. Raises InvalidRequest unless a copy of `source` may be put there."""
     own = [source.path, *(beside(source.path, suffix) for suffix in (*LEFTOVERS, ".lock"))]
     there = source.disk.identity(target)

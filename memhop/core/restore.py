@@ -20,7 +20,7 @@ from pathlib import Path
 
 from memhop.common.clock import stamp
 from memhop.common.errors import InvalidRequest, MemhopError, StorageError
-from memhop.core.backup import Snapshot, damaged, examine, hint_of, remove_if, uuid_of, write_copy
+from memhop.core.backup import Original, damaged, examine, hint_of, remove_if, uuid_of, write_copy
 from memhop.core.disk import Disk, DiskFile, FileDisk, quietly, reason, write_all
 from memhop.core.recovery import beside
 
@@ -85,7 +85,7 @@ def restore(
         raise StorageError(f"cannot restore {copy} to {target}: {reason(error)}", hint=hint_of(error)) from error
 
 
-def _verified(disk: Disk, copy: Path, target: Path) -> Snapshot:
+def _verified(disk: Disk, copy: Path, target: Path) -> Original:
     """What `copy` holds, if all of it is in order."""
     if copy == beside(target, TEMPORARY):
         raise InvalidRequest(f"{copy} is what a restore did not finish", field="backup", allowed="a whole copy")
@@ -96,12 +96,12 @@ def _verified(disk: Disk, copy: Path, target: Path) -> Snapshot:
         state, report = examine(file, copy)
         if not report.ok:
             raise damaged(copy, report)
-        return Snapshot.of(disk, copy, state, state.head, state.end)
+        return Original.of(disk, copy, state, state.head, state.end)
     finally:
         file.close()
 
 
-def _check_target(source: Snapshot, target: Path, *, another: bool) -> None:
+def _check_target(source: Original, target: Path, *, another: bool) -> None:
     if another or _identity(source.disk, target) is None:
         return
     uuid = uuid_of(source.disk, target)
@@ -117,7 +117,7 @@ def _identity(disk: Disk, target: Path) -> tuple[int, int] | None:
         raise InvalidRequest(f"{target}: {reason(error)}", field="to", allowed="the path of a file") from None
 
 
-def _put(source: Snapshot, target: Path, now_ms: int) -> Path | None:
+def _put(source: Original, target: Path, now_ms: int) -> Path | None:
     """Steps 3 to 5. Needs the lock of `target`. Returns where the old file is kept."""
     disk = source.disk
     temporary = beside(target, TEMPORARY)
