@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from memhop.api import backups
     from memhop.api.backups import Backups
     from memhop.api.db import DB
+    from memhop.api.doctor import doctor
     from memhop.api.repair import repair
     from memhop.models.embed import HashEmbedder
     from memhop.models.embed_http import OllamaEmbedder, OpenAIEmbedder
@@ -61,6 +62,7 @@ _LAZY = {
     "LocalEmbedder": "memhop.models.embed_local",
     "OllamaEmbedder": "memhop.models.embed_http",
     "OpenAIEmbedder": "memhop.models.embed_http",
+    "doctor": "memhop.api.doctor",
     "repair": "memhop.api.repair",
 }
 
@@ -87,6 +89,7 @@ __all__ = [
     "WriteRefused",
     "__version__",
     "backups",
+    "doctor",
     "repair",
 ]
 

@@ -54,7 +54,8 @@ def test_backups_are_in_the_guide() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["backup", "open", "remember", "recall", "search", "update", "backfill", "compact", "verify"]
+    "call",
+    ["backup", "open", "remember", "forget", "purge", "recall", "search", "update", "backfill", "compact", "verify"],
 )
 def test_every_argument_is_in_the_guide(call: str) -> None:
     for name in inspect.signature(getattr(DB, call)).parameters:
@@ -71,7 +72,7 @@ def test_every_error_is_in_the_guide_with_its_code() -> None:
             assert str(error.code) in GUIDE, f"code {error.code} of {name} is not documented"
 
 
-@pytest.mark.parametrize("result", [results.Recall, results.Hit, results.SearchResult])
+@pytest.mark.parametrize("result", [results.Recall, results.Hit, results.SearchResult, results.Receipt, results.Purged])
 def test_every_field_of_the_main_results_is_in_the_guide(result: type) -> None:
     for name in inspect.get_annotations(result):
         assert f"`{name}`" in GUIDE or f"`{name}(" in GUIDE, f"{result.__name__}.{name} is not documented"

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from memhop.cli.commands import DEFAULT_FILE, FileOption, JsonOption, open_memory, show_verified
+from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption
 from memhop.cli.exit_codes import FAILED, reporting
+from memhop.cli.memory import open_memory
 from memhop.cli.output import file_size, when
+from memhop.cli.upkeep import show_verified
 
 
 def build_group() -> typer.Typer:
@@ -91,8 +93,8 @@ def restore(
     another: Annotated[
         bool, typer.Option("--another", help="Also replace the file of another memory, or one beyond reading.")
     ] = False,
-    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Wait for whoever has the file open, 0..3600.")] = 0.0,
     file: FileOption = DEFAULT_FILE,
+    wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
     """Put a copy in the place of the memory; what was there is kept beside it."""
