@@ -127,12 +127,12 @@ def test_opening_and_closing_an_unchanged_file_adds_nothing(tmp_path: Path) -> N
 
 
 def test_ten_thousand_updates_of_one_note_stay_bounded(tmp_path: Path) -> None:
-    """9 KB each: 90 MB of dead versions, were it not for a compaction by itself; nothing is set down for the test."""
+    """7 KB each: 72 MB of dead versions, were it not for a compaction by itself; nothing is set down for the test."""
     path = tmp_path / "a.meh"
     most = 0
     with memory(path, durability="none") as db:
         for n in range(10_000):
-            note = db.remember(f"version {n} " + "x" * 9_000, external_id="x")
+            note = db.remember(f"version {n} " + "x" * 7_200, external_id="x")
             if not n % 100:
                 most = max(most, path.stat().st_size)
         stats = db.stats()

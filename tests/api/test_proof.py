@@ -16,7 +16,7 @@ from memhop.common.clock import ManualClock
 from memhop.common.ids import from_hex
 from memhop.repo.l4_archive import Note
 from memhop.repo.record import Kind
-from memhop.repo.traces import Rows, Traces, traces
+from memhop.repo.traces import Rows, Traces, remaining_terms, traces
 from tests.api.test_erasure import dangling, offset_of, own_rows, rot
 from tests.support.embedders import ScriptedTokens
 from tests.support.memories import HOUR, NOW, copied, distract, memory
@@ -330,6 +330,21 @@ class TestSharedFile:
 
 
 class TestSearching:
+    def test_terms_that_stay_behind_are_told(self, tmp_path: Path) -> None:
+        """Before the compaction the sealed vocabulary still has them; "painting" belongs to another note as well."""
+        with memory(tmp_path / "a.meh") as db:
+            gone = db.remember(SECRET)
+            db.remember("a painting")
+            db.checkpoint()
+            terms = traces(db._store, {from_hex(gone.id)}).terms()
+            assert "4711" in terms
+            db.forget(gone.id, hard=True)
+            left, stale = remaining_terms(db._store, terms)
+            assert left == 0
+            assert 0 < stale < len(terms)
+            db.compact()
+            assert remaining_terms(db._store, terms) == (stale, 0)
+
     @pytest.mark.parametrize("chunk", [1, 7, 64, 1 << 20])
     def test_chunks_hide_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
         monkeypatch.setattr(proof, "_CHUNK", chunk)
