@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from memhop.api.reports import layer_of
 from memhop.api.results import SpaceUse
 from memhop.repo.record import Kind
 
@@ -19,12 +20,6 @@ _INDEXES = {  # section prefix -> the index as people know it; of prefixes that 
     "bm25.text": "vocabulary",
     "bm25.hashes": "vocabulary",
 }
-
-
-def layer_of(kind: int) -> str | None:
-    """The layer of a kind of record, "L0" to "L7"; None for vectors and their like, which belong to no layer."""
-    first, last = Kind.PROFILE, Kind.EVENT
-    return f"L{(kind - first) // (Kind.ENGRAM - first)}" if first <= kind <= last else None
 
 
 def space_used(store: Store) -> tuple[SpaceUse, ...]:

@@ -36,6 +36,7 @@ def build_app() -> typer.Typer:
     app.command()(erase.purge)
     app.command()(commands.stats)
     app.command()(commands.verify)
+    app.command()(commands.repair)
     app.command()(commands.compact)
     return app
 

@@ -6,6 +6,9 @@ vectors      vectors and token ids as slab records, one set per vector space
 codec        record <-> payload, in one table; fields this build does not know survive a rewrite
 references   which records a record refers to, and what is left of it without them
 views        groups, units, BM25, vocabulary, vectors: derived, caught up from the log, dropped at will
+contents     what views hold, as tables that can be compared
+checking     do references resolve, do views equal what the log says
+mending      taking out references that do not resolve
 gathering    joining small slabs, dropping rows of what is gone
 traces       what records have left in the log: versions, rows of vectors and token ids
 store        typed get / find / scan; `Store.writing()` is the only way to write

@@ -26,12 +26,12 @@ from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record
 from memhop.repo.vectors import EmbedFailure
 
-_ANY = frozenset(Kind)
+_ANY = None  # also kinds of a newer build
 _SCENE, _TOPIC, _GRAPH = frozenset({Kind.SCENE}), frozenset({Kind.TOPIC}), frozenset({Kind.GRAPH})
 _MESSAGE, _SPACE = frozenset({Kind.MESSAGE}), frozenset({Kind.SPACE})
 
 # Every field that holds ids of records, with the kinds they may name. Types that are absent refer to nothing.
-REFERENCES: dict[type[Record], dict[str, frozenset[Kind]]] = {
+REFERENCES: dict[type[Record], dict[str, frozenset[Kind] | None]] = {
     Engram: {"scene": _SCENE},
     Hyperedge: {"scenes": _SCENE},
     Topic: {"scene": _SCENE, "parent": _TOPIC, "children": _TOPIC, "messages": _MESSAGE, "graphs": _GRAPH},
@@ -51,6 +51,12 @@ def references(record: Record) -> Iterator[tuple[str, int]]:
         for id_ in value if isinstance(value, tuple) else (value,):
             if id_:
                 yield field, id_
+
+
+def may_name(record_type: type[Record], field: str, kind: int) -> bool:
+    """Whether a field may refer to a record of this kind."""
+    allowed = REFERENCES[record_type][field]
+    return allowed is None or kind in allowed
 
 
 def without(record: Record, gone: Collection[int]) -> Record | None:

@@ -20,7 +20,7 @@ from memhop.repo.l4_archive import Note
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind
-from memhop.repo.references import REFERENCES, references
+from memhop.repo.references import REFERENCES, may_name, references
 from memhop.repo.vectors import EmbedFailure
 from tests.support.embedders import Scripted, ScriptedTokens, refusing
 from tests.support.memories import DAY, HOUR, NOW, distract, memory
@@ -33,11 +33,11 @@ def dangling(db: DB) -> list[tuple[int, str, int]]:
     """(id, field, target) of references to what is not there, or of another kind than the field may name."""
     store = db._store
     found = []
-    for record_type, fields in REFERENCES.items():
+    for record_type in REFERENCES:
         for record in store.scan(record_type):
             for field, target in references(record):
                 located = store.file.locate(target)
-                if located is None or located[0] not in fields[field]:
+                if located is None or not may_name(record_type, field, located[0]):
                     found.append((record.id, field, target))
     return found
 
