@@ -22,6 +22,7 @@
     meh_file     MehFile: the handle which the layers above use
     compaction   rewrite without dead bytes
     verify       check everything, change nothing
+    space        what the bytes of a file are used for
     repair       save what is readable into a new file
     disk, lock   the seam to the operating system
 
