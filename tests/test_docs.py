@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import memhop
-from memhop.api import namespaces, results
+from memhop.api import backups, namespaces, results
 from memhop.api.db import DB
 from memhop.common import errors
 
@@ -44,8 +45,17 @@ def test_every_call_of_a_namespace_is_in_the_guide(space: str) -> None:
         assert re.search(pattern, GUIDE), f"db.{space}.{name} is not documented"
 
 
+def test_backups_are_in_the_guide() -> None:
+    for name in ("list", "verify", "restore"):
+        for argument in inspect.signature(getattr(backups, name)).parameters:
+            assert re.search(rf"`memhop\.backups\.{name}\([^`]*\b{argument}\b", GUIDE), f"{name}({argument})"
+    for field in dataclasses.fields(backups.Backups):
+        assert re.search(rf"^\| `{field.name}` \| {field.default} \|", GUIDE, re.MULTILINE), f"Backups.{field.name}"
+
+
 @pytest.mark.parametrize(
-    "call", ["open", "remember", "forget", "purge", "recall", "search", "update", "backfill", "compact", "verify"]
+    "call",
+    ["backup", "open", "remember", "forget", "purge", "recall", "search", "update", "backfill", "compact", "verify"],
 )
 def test_every_argument_is_in_the_guide(call: str) -> None:
     for name in inspect.signature(getattr(DB, call)).parameters:

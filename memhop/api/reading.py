@@ -162,7 +162,7 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
     return results.Explanation(id=id, returned=False, rank=None, reason=reason)
 
 
-def stats(store: Store) -> results.Stats:
+def stats(store: Store, *, backup_error: str | None = None) -> results.Stats:
     """See `DB.stats`."""
     from memhop.repo.vectors import Space
 
@@ -190,4 +190,5 @@ def stats(store: Store) -> results.Stats:
             views_rebuilt=views.rebuilt,
             unreadable=views.unreadable + len(store.damaged),
             space=space,
+            backup_error=backup_error,
         )

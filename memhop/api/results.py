@@ -365,7 +365,10 @@ class SpaceUse(Result):
 
 @dataclass(frozen=True, slots=True)
 class Stats(Result):
-    """Counts and sizes. Sizes in bytes; `records` by kind; the bytes of `space` add up to `file_bytes`."""
+    """Counts and sizes. Sizes in bytes; `records` by kind; the bytes of `space` add up to `file_bytes`.
+
+    `backup_error` says why the newest automatic copy could not be made, None if it was, or none was due.
+    """
 
     path: str
     file_bytes: int
@@ -383,6 +386,7 @@ class Stats(Result):
     views_rebuilt: bool
     unreadable: int
     space: tuple[SpaceUse, ...]
+    backup_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,6 +521,44 @@ class Compacted(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Backup(Result):
+    """A copy that was made and verified. `commit`, `commit_at` and `head_digest` name the commit it ends with."""
+
+    path: str
+    bytes: int
+    commit: int
+    commit_at: int
+    head_digest: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFile(Result):
+    """A copy in a folder of copies, as its name tells: of which memory, from when, up to which commit."""
+
+    path: str
+    memory: str
+    made_at: int
+    commit: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored(Result):
+    """A copy that is now the file at `path`. `replaced` is where the file that was there is kept, None: there was none.
+
+    `commit`, `commit_at` and `head_digest` name the newest commit now; `bytes` is the size.
+    """
+
+    path: str
+    bytes: int
+    commit: int
+    commit_at: int
+    head_digest: str
+    replaced: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation(Result):
     """Why a unit was, or was not, returned for a query."""
 
@@ -524,3 +566,27 @@ class Explanation(Result):
     returned: bool
     rank: int | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Result):
+    """What one check of `memhop.doctor` saw.
+
+    `state` is ok, note (nothing to mend), warning (works, at a risk) or error (does not work). `fix` says what to do,
+    None where there is nothing to be done.
+    """
+
+    name: str
+    state: str
+    found: str
+    fix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis(Result):
+    """All findings of `memhop.doctor`. `state` is the worst of theirs; `ok`: none of them is an error."""
+
+    path: str
+    ok: bool
+    state: str
+    findings: tuple[Finding, ...]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memhop.cli.commands import DEFAULT_FILE, FileOption, JsonOption, open_memory, parse_time
+from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption, parse_time
 from memhop.cli.exit_codes import FAILED, reporting
+from memhop.cli.memory import open_memory
 from memhop.cli.output import Output, file_size
 from memhop.common.errors import InvalidRequest
 
@@ -28,11 +29,12 @@ def forget(
         typer.Option(metavar="PATH", help="With --prove: search this file or folder too; may be given often."),
     ] = None,
     file: FileOption = DEFAULT_FILE,
+    wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
     """Move a note to the trash, or erase a note or message. Exit code 1: something of it was still found."""
     with reporting(as_json=as_json) as out:
-        with out.progress("forgetting"), open_memory(out, file, purpose="memhop forget") as db:
+        with out.progress("forgetting"), open_memory(out, file, wait=wait, purpose="memhop forget") as db:
             done = db.forget(id, hard=hard, prove=prove, also=also or ())
         if as_json:
             out.json(done.to_dict())
@@ -49,6 +51,7 @@ def purge(
     project: Annotated[str | None, typer.Option(metavar="NAME", help="Only this project.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     file: FileOption = DEFAULT_FILE,
+    wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
     """Erase all notes in the trash for good."""
@@ -58,7 +61,7 @@ def purge(
             if not sys.stdin.isatty():
                 raise InvalidRequest("nobody can be asked", field="--yes", allowed="--yes where input is no terminal")
             typer.confirm("Erase what is in the trash for good?", abort=True, err=True)
-        with out.progress("purging"), open_memory(out, file, purpose="memhop purge") as db:
+        with out.progress("purging"), open_memory(out, file, wait=wait, purpose="memhop purge") as db:
             done = db.purge(trashed_before=moment, project=project)
         if as_json:
             out.json(done.to_dict())

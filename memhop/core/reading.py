@@ -18,6 +18,7 @@ from memhop.core.format import HEAD, LOG_START
 from memhop.core.frame import FrameRef, Window, heads
 from memhop.core.log_state import LogState, locate_healing, rows_healing
 from memhop.core.records import Entry
+from memhop.core.replay import last_byte
 from memhop.core.segment import Segment
 from memhop.core.writer import LogWriter
 
@@ -108,6 +109,15 @@ class Reading:
         return max(0, state.end - LOG_START - state.records.live_bytes - views)
 
     @property
+    def tail_residue(self) -> int:
+        """Bytes behind the published end, reserved zeros not counted: a write that is under way or was cut short.
+
+        Cost: reads what is there.
+        """
+        state = self._state()
+        return last_byte(Window(state.file, state.file.size()), state.end) - state.end
+
+    @property
     def file_bytes(self) -> int:
         """Size of the file, reserved space included."""
         return max(self._state().end, self._writer.allocated)
@@ -126,7 +136,12 @@ class Reading:
         """
         state = self._state()
         row = self._locate(state, id)
-        return None if row is None else (*row, bytes(self._frame(state, row[1])[1]))
+        if row is None:
+            return None
+        ref, payload = self._frame(state, row[1])
+        if (ref.kind, ref.id) != (row[0], id):
+            raise Corrupt(f"the record index names another record than {id:016x}", offset=row[1])
+        return ref.kind, ref.offset, bytes(payload)
 
     def locate(self, id: int) -> tuple[int, int] | None:
         """(kind, offset) of the live record, or None. Offsets hold within one `epoch`.

@@ -118,6 +118,7 @@ class Store:
         self._views: Views | None = None
         self._usage: dict[int, Usage] = {}
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
+        self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -231,6 +232,8 @@ class Store:
             self.file.sync(number)  # without the lock: that is what lets threads share one fsync
             if len(batch):
                 self._tidy()
+        if len(batch):
+            self.after_commit(number)
 
     def write(self, fill: Callable[[Batch], R]) -> R:
         """`writing` around `fill`. Returns what `fill` returned."""
