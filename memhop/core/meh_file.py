@@ -242,7 +242,7 @@ class MehFile(Reading):
         if grown is not writer.state:
             writer.adopt(grown, on_disk=False)
         elif grown.header is not None:
-            writer.floor = max(writer.floor, grown.header.published)
+            writer.floor = max(writer.floor, min(grown.header.published, grown.end))
         return True
 
     def _move_over(self) -> bool:

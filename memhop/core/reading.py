@@ -136,7 +136,12 @@ class Reading:
         """
         state = self._state()
         row = self._locate(state, id)
-        return None if row is None else (*row, bytes(self._frame(state, row[1])[1]))
+        if row is None:
+            return None
+        ref, payload = self._frame(state, row[1])
+        if (ref.kind, ref.id) != (row[0], id):
+            raise Corrupt(f"the record index names another record than {id:016x}", offset=row[1])
+        return ref.kind, ref.offset, bytes(payload)
 
     def locate(self, id: int) -> tuple[int, int] | None:
         """(kind, offset) of the live record, or None. Offsets hold within one `epoch`.
