@@ -42,7 +42,9 @@ def doctor(
     embedder: Embedder | Callable[[], Embedder | None] | None = None,
     clock: Clock | None = None,
 ) -> Diagnosis:
-    """Examine a memory and where it lies. Nothing is written and no lock is waited for; others may use the file.
+    """Examine a memory and where it lies, while others use it. Writes nothing.
+
+    The lock is tried for some microseconds, to tell who has it; an opener that does not wait at all may find it taken.
 
     Args:
         path: The file; it need not exist.

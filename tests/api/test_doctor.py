@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from memhop.api.results import Diagnosis, Finding
 from memhop.common.clock import ManualClock
 from memhop.common.errors import ConfigError
 from memhop.core.meh_file import MehFile
-from tests.cli.running import held
+from tests.cli.running import held, stop
 from tests.support.embedders import Scripted, refusing
 from tests.support.memories import DAY, NOW
 
@@ -177,7 +176,7 @@ def test_who_holds_the_lock_is_told_and_never_waited_for(path: Path) -> None:
         found = finding(look(path), "lock")
         assert found.state == "note"
         assert f"process {holder.pid} on {socket.gethostname()}, the holder, since 20" in found.found
-        os.kill(holder.pid, signal.SIGSTOP)
+        stop(holder)
         stopped = finding(look(path), "lock")
         assert (stopped.state, stopped.fix) == ("warning", f"kill -CONT {holder.pid}, or end that process")
         assert "stopped" in stopped.found

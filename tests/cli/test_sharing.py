@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,14 +13,12 @@ from pathlib import Path
 import pytest
 
 from memhop import DB
-from tests.cli.running import COMMAND, UNPRIVILEGED, environment, held, memhop
+from tests.cli.running import COMMAND, UNPRIVILEGED, environment, held, memhop, stop
 
 WALNUTS = "Mara is allergic to walnuts"
 READING = (
     ("recall", "walnuts", "--json"),
-    ("stats", "--json"),
-    ("verify", "--json"),
-    ("at", "1", "recall", "walnuts", "--json"),
+    ("verify",),
     ("at", "1", "stats"),
 )
 
@@ -37,31 +34,29 @@ def memory(tmp_path: Path) -> Path:
 def test_reading_goes_on_while_another_process_holds_the_file_also_when_it_is_stopped(memory: Path) -> None:
     """A stopped server must not keep anybody from asking: a command that took the lock would wait here for an hour."""
     with held(memory) as holder:
-        os.kill(holder.pid, signal.SIGSTOP)
+        stop(holder)
         for command in READING:
             ran = memhop(*command, "--wait", "3600", "--file", memory)
             assert (ran.code, ran.err) == (0, ""), command
+            assert command[0] != "recall" or ran.json()["hits"][0]["text"] == WALNUTS
         assert memhop("backup", "make", "--file", memory).code == 0
-        assert memhop("recall", "walnuts", "--json", "--file", memory).json()["hits"][0]["text"] == WALNUTS
 
 
-@pytest.mark.parametrize("stopped", [False, True])
-def test_a_write_waits_then_names_the_holder_in_words_of_the_command_line(memory: Path, stopped: bool) -> None:
+def test_a_write_waits_then_names_the_holder_in_words_of_the_command_line(memory: Path) -> None:
     with held(memory) as holder:
-        if stopped:
-            os.kill(holder.pid, signal.SIGSTOP)
         ran = memhop("remember", "more", "--wait", "0.2", "--file", memory)
         assert (ran.code, ran.out) == (3, "")
         assert len(ran.err.splitlines()) == 1
-        for said in (str(memory), f"process {holder.pid} on {os.uname().nodename}", "the holder", "since 20"):
+        for said in (str(memory), f"process {holder.pid} on {socket.gethostname()}", "the holder", "since 20"):
             assert said in ran.err
-        hint = memhop("remember", "more", "--wait", "0.2", "--json", "--file", memory).json()["hint"]
-        assert hint in ran.err
-        assert (f"kill -CONT {holder.pid}" in hint) is stopped is ("stopped" in ran.err)
-        assert ("--wait SECONDS" in hint) is not stopped
-        assert "wait=" not in ran.err
-        assert "mode=" not in ran.err
-    assert [hit["text"] for hit in memhop("recall", "more", "--json", "--file", memory).json()["hits"]] != ["more"]
+        assert "[wait for it longer (--wait SECONDS), or end that process]" in ran.err
+        stop(holder)
+        document = memhop("remember", "more", "--wait", "0.2", "--json", "--file", memory)
+        assert document.code == 3
+        assert "which is stopped" in document.json()["message"]
+        assert document.json()["hint"] == f"let it go on with `kill -CONT {holder.pid}`, or end it"
+    with DB.open(memory) as db:
+        assert db.stats().records["note"] == 1
 
 
 def test_a_write_that_waits_goes_on_when_the_holder_is_done(memory: Path) -> None:
@@ -100,12 +95,12 @@ def wait_until_open(pid: int, path: str) -> None:
 
 def test_commands_write_in_turns_with_an_agent_that_shares_its_file(memory: Path) -> None:
     with DB.open(memory, mode="shared") as db:
-        for number in range(3):
+        for number in range(2):
             db.remember(f"from the agent {number}")
             assert memhop("remember", f"typed {number}", "--wait", "30", "--file", memory).code == 0
-        assert db.stats().records["note"] == 7
+        assert db.stats().records["note"] == 5
         assert memhop("compact", "--file", memory).code == 0
-        assert db.recall("typed 2").hits[0].text == "typed 2"
+        assert db.recall("typed 1").hits[0].text == "typed 1"
 
 
 def test_what_the_first_write_had_to_mend_is_told_by_the_command_that_wrote(memory: Path) -> None:
@@ -150,12 +145,3 @@ def test_what_may_only_be_read_is_read_and_writing_says_why_not(read_only: Path)
     assert "mode=" not in ran.err
     assert read_only.read_bytes() == before
     assert os.listdir(read_only.parent) == ["agent.meh"]
-
-
-def test_a_copy_of_a_read_only_memory_can_be_made_elsewhere(
-    read_only: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    target = tmp_path_factory.mktemp("copies") / "copy.meh"
-    assert memhop("backup", "make", target, "--file", read_only, command=UNPRIVILEGED).code == 0
-    shutil.copy(target, read_only.parent.parent / "again.meh")
-    assert memhop("verify", "--file", target).code == 0
