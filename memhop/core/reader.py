@@ -46,8 +46,11 @@ class LogReader:
         return memoryview(self._file.pread(length, offset))
 
     def size_of(self, offset: int) -> int:
-        """Bytes in the file of the frame at `offset`, as its head states. 0 where there is no head."""
-        head = self.slice(offset, HEAD.size)
+        """Bytes in the file of the frame at `offset`, as its head states. 0 where there is no head.
+
+        The offset may come from a record index that lies, and be no place any file has.
+        """
+        head = self.slice(offset, HEAD.size) if offset < 2**62 else b""
         return frame_size(HEAD.unpack(head)[5]) if len(head) == HEAD.size else 0
 
     def frame(self, offset: int, end: int) -> tuple[FrameRef, memoryview]:

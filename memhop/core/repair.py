@@ -13,7 +13,7 @@ from memhop.core.batch import Write
 from memhop.core.compaction import Rewriter, successor
 from memhop.core.disk import Disk, FileDisk, quietly
 from memhop.core.frame import Window, examine
-from memhop.core.log_state import LogState, load, rows_healing
+from memhop.core.log_state import LogState, load, rebuild_base, rows_healing
 from memhop.core.recovery import beside
 from memhop.core.replay import Damage, Replay
 
@@ -112,6 +112,8 @@ def _repair(disk: Disk, state: LogState, target: Path, now_ms: Callable[[], int]
 
 def _salvage(state: LogState, lost: list[Damage]) -> Iterator[Write]:
     """The live records that can be read, in log order; the others are added to `lost`."""
+    if any(_contradicted(state, *row) for row in rows_healing(state)):
+        rebuild_base(state)  # a record index that names other records than stand there is of no use
     for offset, id_, kind in sorted((offset, id_, kind) for id_, kind, offset in rows_healing(state)):
         try:
             _, payload = state.reader.frame(offset, state.end)
@@ -123,3 +125,12 @@ def _salvage(state: LogState, lost: list[Damage]) -> Iterator[Write]:
                 continue
             payload = sight.payload
         yield Write(kind, id_, bytes(payload))
+
+
+def _contradicted(state: LogState, id_: int, kind: int, offset: int) -> bool:
+    """Whether a whole frame stands where the record index says, but of another record, or none at all."""
+    try:
+        ref, _ = state.reader.frame(offset, state.end)
+    except Corrupt as error:
+        return error.what not in ("frame head", "frame checksum")
+    return (ref.kind, ref.id) != (kind, id_)

@@ -69,6 +69,15 @@ class UnitTable:
         self._newly_patched: set[int] = set()
         self._neighbours: dict[str, Neighbours] = {}
 
+    def check(self) -> None:
+        """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once."""
+        self._ensure_open()
+        for ids, _ in self._lookups:
+            values = np.asarray(ids)
+            if np.any(values[1:] <= values[:-1]):
+                raise damaged("ids of units are out of order")
+        self._load_all()
+
     @property
     def size(self) -> int:
         """Number of ordinals, dead ones included."""

@@ -193,6 +193,9 @@ class Views:
         self.units.attach([(segment.number, _Part(segment, "units")) for segment in segments])
         starts = self.units.part_starts
         self.bm25.attach([(start, _Part(segment, "bm25")) for start, segment in zip(starts, segments, strict=True)])
+        self.groups.check()
+        self.units.check()
+        self.bm25.check(self.units.size)
 
     def _rebuild(self) -> None:
         """From live records, in log order. A record that cannot be read is counted and left out."""

@@ -89,7 +89,7 @@ def message_pack(payload: bytes, rng: random.Random) -> bytes:
     """A MessagePack document with one place of it changed, now and then to what JSON does not know."""
     try:
         document = msgspec.msgpack.decode(payload)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return payload
     changed = mutated(document, rng)
     if isinstance(changed, dict) and changed and rng.random() < 0.15:
@@ -108,5 +108,5 @@ def message_pack(payload: bytes, rng: random.Random) -> bytes:
         )
     try:
         return msgspec.msgpack.encode(changed)
-    except (ValueError, OverflowError, msgspec.MsgspecError):
+    except (ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
         return payload

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.fuzz import structures
 from tests.fuzz.layout import contents
 from tests.fuzz.mutation import Damaged, damaged
 from tests.fuzz.oracle import State, judge, states_of
@@ -28,7 +29,7 @@ class Job(NamedTuple):
     @property
     def is_file(self) -> bool:
         """Whether it is about one whole file."""
-        return self.what in (MUTATION, FILE, WARM_UP)
+        return self.what not in structures.NAMES
 
     @property
     def command(self) -> str:
@@ -67,7 +68,5 @@ def run(job: Job, directory: Path) -> str:
     if job.what == WARM_UP:
         data = max(sources().values(), key=len, default=b"")
         return judge(data, contents(data), directory)
-    from tests.fuzz.structures import round_of
-
-    round_of(job.what, job.seed)
+    structures.round_of(job.what, job.seed)
     return "held"

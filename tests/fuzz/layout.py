@@ -133,9 +133,9 @@ def _intact(data: bytes | bytearray, offset: int, salt: int) -> bool:
     _, crc, _, kind, _, length, _ = HEAD.unpack_from(data, offset)
     found = zlib.crc32(data[offset + FIELDS_OFFSET : offset + HEAD.size], _seed(salt, offset))
     if kind == SEGMENT:
-        return found == crc
+        return bool(found == crc)
     payload = data[offset + HEAD.size : offset + HEAD.size + length]
-    return len(payload) == length and zlib.crc32(payload, found) == crc
+    return len(payload) == length and bool(zlib.crc32(payload, found) == crc)
 
 
 def _seed(salt: int, offset: int) -> int:
@@ -219,8 +219,11 @@ def manifest_of(data: bytes | bytearray) -> dict[str, Any] | None:
     _, _, _, kind, _, length, _ = HEAD.unpack_from(data, offset)
     if kind != MANIFEST or not _intact(data, offset, salt_of(data)):
         return None
-    found: dict[str, Any] = json.loads(data[offset + HEAD.size : offset + HEAD.size + length])
-    return found
+    try:
+        found = json.loads(data[offset + HEAD.size : offset + HEAD.size + length])
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def put_manifest(data: bytearray, text: bytes) -> None:

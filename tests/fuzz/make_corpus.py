@@ -393,7 +393,7 @@ def _manifest_deep() -> bytes:
     return bytes(data)
 
 
-@case("hostile-manifest-meta", "damaged")
+@case("hostile-manifest-meta", "clean")
 def _manifest_meta() -> bytes:
     return _with_manifest(lambda manifest: manifest.update(meta={"tokenizer": [], "layout": {}}))
 
@@ -444,7 +444,7 @@ def _kinds() -> bytes:
     return _with_section("core.kinds", change)
 
 
-@case("hostile-postings", "damaged")
+@case("hostile-postings", "clean")
 def _postings() -> bytes:
     """Postings that name units which do not exist."""
 

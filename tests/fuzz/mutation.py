@@ -9,7 +9,7 @@ import json
 import random
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memhop.common.errors import MemhopError
 from memhop.core.format import COMMIT, GENESIS, HEAD, HEADER_OFFSETS, LOG_START
@@ -161,8 +161,8 @@ def _payload(data: bytearray, rng: random.Random) -> None:
     if kind in (COMMIT, GENESIS):
         place = rng.choice(COMMIT_FIELDS if kind == COMMIT else GENESIS_FIELDS)
         put(data, start, place, hostile.integer(rng, get(data, start, place)))
-    elif length:
-        at = start + rng.randrange(length)
+    elif start < len(data) and length:
+        at = start + rng.randrange(min(length, len(data) - start))
         data[at] = rng.choice((data[at] ^ 1 << rng.randrange(8), rng.randrange(256)))
     reseal(data, offsets, rechain=rng.random() < 0.5)
 
@@ -181,18 +181,30 @@ def _manifest(data: bytearray, rng: random.Random) -> None:
     put_manifest(data, text)
 
 
+def _sections(manifest: dict[str, Any], size: int) -> list[list[Any]]:
+    """The sections a manifest names that lie within the file; they may be changed in place."""
+    found = []
+    infos = manifest.get("segments")
+    for info in infos if isinstance(infos, list) else ():
+        sections = info.get("sections") if isinstance(info, dict) else None
+        for section in sections if isinstance(sections, list) else ():
+            match section:
+                case [_, str(typecode), int(start), int(count), _] if (
+                    typecode in ITEM_SIZES and count > 0 <= start and start + count * ITEM_SIZES[typecode] <= size
+                ):
+                    found.append(section)
+    return found
+
+
 def _section(data: bytearray, rng: random.Random) -> None:
     """Change numbers of a section, and its checksum in the manifest."""
-    manifest = manifest_of(data)
-    sections = [section for info in (manifest or {}).get("segments", ()) for section in info["sections"]]
-    sections = [section for section in sections if section[3]]
-    if manifest is None or not sections:
+    manifest = manifest_of(data) or {}
+    sections = _sections(manifest, len(data))
+    if not sections:
         return
-    for section in rng.sample(sections, rng.choice((1, 1, min(3, len(sections))))):
+    for section in rng.sample(sections, min(rng.choice((1, 1, 3)), len(sections))):
         _, typecode, start, count, _ = section
         size = ITEM_SIZES[typecode]
-        if not 0 <= start <= len(data) - count * size:
-            continue
         for _ in range(rng.choice((1, 1, 3))):
             place = Field("", rng.randrange(count) * size, size)
             put(data, start, place, hostile.integer(rng, rng.choice((get(data, start, place), count))))

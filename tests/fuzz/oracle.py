@@ -12,7 +12,7 @@ Time and memory are bounded by whoever runs this, in a process of its own; see `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -138,16 +138,17 @@ def _memory(data: bytes, said: Set[Content], directory: Path, outcome: Outcome, 
         _tried(lambda: db.search("kayak or piano?", session="music"), genuine)
         _tried(db.backfill, genuine)
         _tried(db.checkpoint, genuine)
-        _reads(db, texts)
+        _reads(db, texts, QUERIES[:1])
     with _open(path) as db:
-        _reads(db, texts)
+        _reads(db, texts, QUERIES[:2])
         if written is not None:
             assert db.notes.get(written.id).text == _NEW
-            found = _read(lambda: db.recall(_NEW, layers=["notes"]))
-            assert not genuine or any(hit.id == written.id for hit in found.hits), "a new note is not found"
+            found = _read(db.recall, _NEW, layers=["notes"])
+            ids = [hit.id for hit in found.hits] if found is not None else []
+            assert not genuine or written.id in ids, "a new note is not found"
         with suppress(Corrupt):  # it refuses to drop what it cannot read
             db.compact()
-        _reads(db, texts)
+        _reads(db, texts, QUERIES[:1])
 
 
 def _open(path: Path) -> DB:
@@ -164,43 +165,44 @@ def _tried(call: Callable[[], Any], genuine: bool) -> Any:
         return None
 
 
-def _read(call: Callable[[], Any]) -> Any:
+def _read(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """A call that reads, with arguments that are right. None if it answers that the file is damaged."""
     try:
-        return call()
+        return call(*args, **options)
     except InvalidRequest as error:
         raise AssertionError(f"a right argument was blamed: {error}") from error
     except MemhopError:
         return None
 
 
-def _reads(db: DB, texts: Mapping[int, set[str]]) -> None:
+def _reads(db: DB, texts: Mapping[int, set[str]], queries: Sequence[str] = QUERIES) -> None:
     """Everything a reader can ask."""
-    for query in QUERIES:
-        for tier in ("active", "trashed"):
-            found = _read(lambda query=query, tier=tier: db.recall(query, limit=20, tier=tier, explain=True))
-            for hit in found.hits if found is not None else ():
-                _known(hit.id, hit.text, texts)
-                _read(lambda hit=hit, query=query: db.why_not(hit.id, query))
+    for query, tier in (*((query, "active") for query in queries), (queries[0], "trashed")):
+        found = _read(db.recall, query, limit=20, tier=tier, explain=True)
+        for hit in found.hits if found is not None else ():
+            _known(hit.id, hit.text, texts)
+        if found is not None and found.hits:
+            _read(db.why_not, found.hits[-1].id, query)
     for listing in (db.notes.list, db.archive.list, db.scenes.list):
         for item in _every(listing):
             if isinstance(text := getattr(item, "text", None), str):
                 _known(item.id, text, texts)
             if listing == db.scenes.list:
                 for topic in _every(db.topics.list, item.id):
-                    _read(lambda topic=topic: db.topics.messages(topic.id))
+                    _read(db.topics.messages, topic.id)
     for graph in _read(db.knowledge.graphs) or ():
         _every(db.knowledge.nodes, graph.id)
     _every(db.trajectory.read, "music")
-    for call in (db.profile.get, db.capabilities.list, db.pending, db.stats, db.verify, lambda: db.verify(deep=True)):
+    for call in (db.profile.get, db.capabilities.list, db.pending, db.stats, db.verify):
         _read(call)
+    _read(db.verify, deep=True)
 
 
 def _every(listing: Callable[..., Any], *args: str) -> list[Any]:
     items: list[Any] = []
     cursor = None
     for _ in range(_PAGES):
-        page = _read(lambda cursor=cursor: listing(*args, limit=7, cursor=cursor))
+        page = _read(listing, *args, limit=7, cursor=cursor)
         if page is None:
             return items
         items += page.items

@@ -14,12 +14,15 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from tests.fuzz.inputs import Job, run
+from tests.fuzz import inputs
+from tests.fuzz.inputs import WARM_UP, Job
+
+Run: TypeAlias = Callable[[Job, Path], str]
 
 HANG_S = 10.0  # one input; a typical one takes 50 ms
 SLOW_S = 60.0  # a round over single structures: a hundred examples, and shrinking the one that fails
@@ -36,12 +39,18 @@ class Result(NamedTuple):
     seconds: float
 
 
-def run_all(jobs: Iterable[Job], *, until: float = float("inf")) -> Iterator[Result]:
-    """The results of jobs, in order, until there are none or the monotonic clock passes `until`."""
+def run_all(
+    jobs: Iterable[Job], *, until: float = float("inf"), run: Run = inputs.run, hang_s: float = HANG_S
+) -> Iterator[Result]:
+    """The results of jobs, in order, until there are none or the monotonic clock passes `until`.
+
+    Args:
+        run: What a child does with a job, a function of a module. hang_s: How long one about a file may take.
+    """
     waiting = iter(jobs)
     done = False
     while not done:
-        with _Child() as child:
+        with _Child(run, hang_s) as child:
             for _ in range(JOBS_OF_A_CHILD):
                 job = next(waiting, None) if time.monotonic() < until else None
                 if job is None:
@@ -56,10 +65,14 @@ def run_all(jobs: Iterable[Job], *, until: float = float("inf")) -> Iterator[Res
 class _Child:
     """One process. Ended in any case when the block is left."""
 
+    def __init__(self, run: Run, hang_s: float) -> None:
+        self._run = run
+        self._hang_s = hang_s
+
     def __enter__(self) -> _Child:
         context = multiprocessing.get_context("spawn")
         self._here, there = context.Pipe()
-        self._process = context.Process(target=_serve, args=(there,), daemon=True)
+        self._process = context.Process(target=_serve, args=(there, self._run), daemon=True)
         self._process.start()
         there.close()
         if not self._here.poll(SLOW_S):  # imports
@@ -73,7 +86,7 @@ class _Child:
         self._process.join()
 
     def result(self, job: Job) -> Result:
-        limit = HANG_S if job.is_file else SLOW_S
+        limit = self._hang_s if job.is_file else SLOW_S
         started = time.monotonic()
         outcome = failure = ""
         try:
@@ -88,12 +101,12 @@ class _Child:
         return Result(job, outcome, failure, time.monotonic() - started)
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, run: Run) -> None:
     warnings.simplefilter("error")
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as name:
         directory = Path(name)
-        run(Job("warm up"), directory)
+        run(Job(WARM_UP), directory)
         _limit_memory()
         pipe.send("ready")
         while True:
