@@ -68,6 +68,8 @@ class RecordIndex:
         """Take frames in, in log order, and say what each of them replaced."""
         entries = []
         for frame in frames:
+            if not frame.id:
+                continue  # 0 is no id, and nothing that is asked for by it
             before = self.locate(frame.id)
             previous = 0
             if before is not None:

@@ -72,10 +72,12 @@ class UnitTable:
     def check(self) -> None:
         """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once."""
         self._ensure_open()
-        for ids, _ in self._lookups:
+        for ids, places in self._lookups:
             values = np.asarray(ids)
-            if np.any(values[1:] <= values[:-1]):
-                raise damaged("ids of units are out of order")
+            if np.any(values[1:] <= values[:-1]) or 0 in values[:1]:
+                raise damaged("ids of units are out of order, or none")
+            if len(np.unique(places)) < len(places):
+                raise damaged("two units have one place")
         self._load_all()
 
     @property

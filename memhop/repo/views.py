@@ -12,6 +12,7 @@ everything is rebuilt from live records, by the same rule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,8 +115,8 @@ class Views:
             record = known.get(entry.id) if known else None
             try:
                 self._apply(entry, record)
-            except Corrupt:
-                self._rebuild()  # a rotten old version cannot say what it had put in
+            except (Corrupt, InvalidRequest):
+                self._rebuild()  # a rotten old version cannot say what it had put in; or the views were of another log
                 return
             self._applied += 1
 
@@ -202,9 +203,8 @@ class Views:
         self._reset()
         self.rebuilt = True
         known = codec.SLAB_KINDS.union(codec.RECORD_TYPES)  # others are of a newer build, and not understood here
-        for offset, kind, id_ in sorted(
-            (offset, kind, id_) for id_, kind, offset in self._file.live() if kind in known
-        ):
+        rows = {id_: (offset, kind) for id_, kind, offset in self._file.live() if kind in known}  # an id counts once
+        for id_, (offset, kind) in sorted(rows.items(), key=itemgetter(1)):
             try:
                 if kind in codec.SLAB_KINDS:
                     space = vectors.slab_space(self._payload(offset), offset)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.fuzz import structures
-from tests.fuzz.layout import contents
+from tests.fuzz.layout import Content, contents
 from tests.fuzz.mutation import Damaged, damaged
 from tests.fuzz.oracle import State, judge, states_of
 
@@ -44,6 +44,11 @@ def sources() -> dict[str, bytes]:
 
 
 @cache
+def _known() -> frozenset[Content]:
+    return frozenset().union(*map(contents, sources().values()))
+
+
+@cache
 def _states() -> frozenset[State]:
     genuine = [data for name, data in sources().items() if not name.startswith(HOSTILE)]
     return frozenset(state for data in genuine for state in states_of(data))
@@ -51,7 +56,7 @@ def _states() -> frozenset[State]:
 
 def mutation(seed: int) -> Damaged:
     """The input of a seed."""
-    return damaged(sources(), seed)
+    return damaged(sources(), _known(), seed)
 
 
 def run(job: Job, directory: Path) -> str:
@@ -62,11 +67,12 @@ def run(job: Job, directory: Path) -> str:
         return judge(made.data, made.said, directory, states=None if forged else _states())
     if job.what == FILE:
         data = Path(job.path).read_bytes()
-        said = contents(data).union(*map(contents, sources().values()))
+        said = _known() | contents(data)
         genuine = job.path in map(str, CORPUS.glob("*.meh")) and not Path(job.path).name.startswith(HOSTILE)
         return judge(data, said, directory, states=_states() if genuine else None)
     if job.what == WARM_UP:
         data = max(sources().values(), key=len, default=b"")
+        structures.round_of("manifest", 0, 3)  # hypothesis keeps a table of all characters
         return judge(data, contents(data), directory)
     structures.round_of(job.what, job.seed)
     return "held"

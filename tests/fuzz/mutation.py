@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from memhop.common.errors import MemhopError
@@ -53,8 +53,12 @@ class Damaged(NamedTuple):
     recipe: tuple[str, ...]
 
 
-def damaged(sources: Mapping[str, bytes], seed: int) -> Damaged:
-    """The input of a seed: one of the sources, changed at one to eight places. Forging comes first."""
+def damaged(sources: Mapping[str, bytes], known: Set[Content], seed: int) -> Damaged:
+    """The input of a seed: one of the sources, changed at one to eight places. Forging comes first.
+
+    Args:
+        known: What all sources say; a piece of one may bring it into another.
+    """
     rng = random.Random(seed)
     name = rng.choice(sorted(sources))
     data, recipe = bytearray(sources[name]), [name]
@@ -69,16 +73,20 @@ def damaged(sources: Mapping[str, bytes], seed: int) -> Damaged:
     if not forged or rng.random() < 0.2:
         for _ in range(rng.choice((1, 1, 2, 5))):
             other = rng.choice(sorted(sources))
-            said |= contents(sources[other])
-            recipe.append(_raw(data, sources[other], rng))
+            done, spliced = _raw(data, sources[other], rng)
+            recipe.append(f"{done} of {other}" if spliced else done)
+            said |= known if spliced else set()
     return Damaged(bytes(data), frozenset(said), forged, tuple(recipe))
 
 
 # -- raw damage --------------------------------------------------------------------------------------------------
 
 
-def _raw(data: bytearray, other: bytes, rng: random.Random) -> str:
-    """One change that asks nobody. Most of them behind the headers, whose bytes are nearly all zeros."""
+def _raw(data: bytearray, other: bytes, rng: random.Random) -> tuple[str, bool]:
+    """One change that asks nobody, and whether the other file came in.
+
+    Most of them behind the headers, whose bytes are nearly all zeros.
+    """
     start = 0 if rng.random() < 0.25 or len(data) <= LOG_START else LOG_START
     at = rng.randrange(start, len(data) + 1)
     if rng.random() < 0.5:
@@ -115,7 +123,7 @@ def _raw(data: bytearray, other: bytes, rng: random.Random) -> str:
     else:
         data += bytes(rng.choice((1, 8, 4_096)))
     del data[LARGEST:]
-    return f"{way} {at}+{length}"
+    return f"{way} {at}+{length}", way == "splice"
 
 
 # -- forgeries ---------------------------------------------------------------------------------------------------

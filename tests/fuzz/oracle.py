@@ -12,12 +12,10 @@ Time and memory are bounded by whoever runs this, in a process of its own; see `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-
-import msgspec
 
 from memhop import DB, BadFormat, Corrupt, HashEmbedder, InvalidRequest, MemhopError
 from memhop.core.format import COMMIT, DELETED, FIRST_RECORD_KIND, HEAD
@@ -32,6 +30,7 @@ Outcome: TypeAlias = Literal["clean", "damaged", "refused"]
 State: TypeAlias = frozenset[Content]
 
 _NEW = "written by the fuzzer after all that"
+_TURN = "kayak or piano?"
 _PAGES = 50  # more than any input has, unless a listing goes in circles
 
 
@@ -131,16 +130,16 @@ def _memory(data: bytes, said: Set[Content], directory: Path, outcome: Outcome, 
             assert path.read_bytes() == data, "a refused file was changed"
             return
         raise AssertionError("DB.open took what the core refuses")
-    texts = _texts(said)
+    spoken = _Said(said, by_id=genuine)
     with _open(path) as db:
-        _reads(db, texts)
+        _reads(db, spoken)
         written = _tried(lambda: db.remember(_NEW), genuine)
-        _tried(lambda: db.search("kayak or piano?", session="music"), genuine)
+        _tried(lambda: db.search(_TURN, session="music"), genuine)
         _tried(db.backfill, genuine)
         _tried(db.checkpoint, genuine)
-        _reads(db, texts, QUERIES[:1])
+        _reads(db, spoken, QUERIES[:1])
     with _open(path) as db:
-        _reads(db, texts, QUERIES[:2])
+        _reads(db, spoken, QUERIES[:2])
         if written is not None:
             assert db.notes.get(written.id).text == _NEW
             found = _read(db.recall, _NEW, layers=["notes"])
@@ -148,7 +147,7 @@ def _memory(data: bytes, said: Set[Content], directory: Path, outcome: Outcome, 
             assert not genuine or written.id in ids, "a new note is not found"
         with suppress(Corrupt):  # it refuses to drop what it cannot read
             db.compact()
-        _reads(db, texts, QUERIES[:1])
+        _reads(db, spoken, QUERIES[:1])
 
 
 def _open(path: Path) -> DB:
@@ -175,18 +174,18 @@ def _read(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return None
 
 
-def _reads(db: DB, texts: Mapping[int, set[str]], queries: Sequence[str] = QUERIES) -> None:
+def _reads(db: DB, said: _Said, queries: Sequence[str] = QUERIES) -> None:
     """Everything a reader can ask."""
     for query, tier in (*((query, "active") for query in queries), (queries[0], "trashed")):
         found = _read(db.recall, query, limit=20, tier=tier, explain=True)
         for hit in found.hits if found is not None else ():
-            _known(hit.id, hit.text, texts)
+            said.check(hit.id, hit.text)
         if found is not None and found.hits:
             _read(db.why_not, found.hits[-1].id, query)
     for listing in (db.notes.list, db.archive.list, db.scenes.list):
         for item in _every(listing):
             if isinstance(text := getattr(item, "text", None), str):
-                _known(item.id, text, texts)
+                said.check(item.id, text)
             if listing == db.scenes.list:
                 for topic in _every(db.topics.list, item.id):
                     _read(db.topics.messages, topic.id)
@@ -212,27 +211,20 @@ def _every(listing: Callable[..., Any], *args: str) -> list[Any]:
     raise AssertionError("a listing does not end")
 
 
-def _known(id_: str, text: str, texts: Mapping[int, set[str]]) -> None:
-    assert text == _NEW or text == "kayak or piano?" or text in texts.get(int(id_, 16), ()), f"{text!r} was never said"
+class _Said:
+    """What may be read, by the id it was said under. A record index with right checksums may lie about ids."""
 
+    def __init__(self, said: Set[Content], *, by_id: bool) -> None:
+        self._by_id = by_id
+        self._payloads: dict[int, list[bytes]] = {}
+        for content in said:
+            self._payloads.setdefault(content.id if by_id else 0, []).append(content.payload)
 
-def _texts(said: Set[Content]) -> dict[int, set[str]]:
-    """Id -> the texts a reader may get for it, by a decoder that knows nothing of record types."""
-    found: dict[int, set[str]] = {}
-    for content in said:
-        found.setdefault(content.id, set()).update(_spoken(content.payload))
-    return found
-
-
-def _spoken(payload: bytes) -> Iterator[str]:
-    try:
-        fields = msgspec.msgpack.decode(payload)
-    except (msgspec.DecodeError, RecursionError):
-        return
-    if not isinstance(fields, dict):
-        return
-    for name in ("text", "summary", "title"):
-        if isinstance(value := fields.get(name), str):
-            yield value
-    yield f"{fields.get('title')}\n{fields.get('content')}"
-    yield f"{fields.get('name')}: {fields.get('summary', '')}"
+    def check(self, id_: str, text: str) -> None:
+        """The text, or both parts of which recall makes one, stand in a payload as they are: MessagePack is plain."""
+        payloads = self._payloads.get(int(id_, 16) if self._by_id else 0, [])
+        pairs = [text.partition(between)[::2] for between in ("\n", ": ")]
+        told = any(
+            all(part.encode() in payload for part in parts) for parts in ((text,), *pairs) for payload in payloads
+        )
+        assert told or text in (_NEW, _TURN), f"{text!r} was never said"

@@ -47,8 +47,8 @@ def test_structures(name: str) -> None:
 
 def test_an_input_is_made_from_its_number_alone() -> None:
     sources = {name: data for name, data in inputs.sources().items() if not name.startswith(HOSTILE)}
-    made = [damaged(sources, number) for number in range(40)]
-    assert made == [damaged(sources, number) for number in range(40)]
+    made = [damaged(sources, frozenset(), number) for number in range(40)]
+    assert made == [damaged(sources, frozenset(), number) for number in range(40)]
     assert {item.forged for item in made} == {True, False}
     assert len({item.data for item in made}) > 30
 
