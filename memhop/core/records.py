@@ -125,9 +125,9 @@ def _array_rows(age: int, segment: Segment) -> Iterator[tuple[int, int, int, int
 
 
 def _newest(rows: Iterable[tuple[int, int, int, int]]) -> Iterator[tuple[int, int, int]]:
-    last = -1
+    last = 0
     for id_, _, kind, offset in rows:
-        if id_ != last:
+        if id_ not in (0, last):  # 0 is no id
             last = id_
             if kind != TOMBSTONE_KIND:
                 yield id_, kind, offset

@@ -77,11 +77,14 @@ class Views:
 
     def __init__(self, file: MehFile) -> None:
         self._file = file
+        self._load()
+
+    def _load(self) -> None:
         self._applied = 0  # entries of file.tail() that are in
         self._reset()
-        if self._readable(file):
+        if self._readable(self._file):
             try:
-                self._attach(file.segments())
+                self._attach(self._file.segments())
                 return
             except (StorageError, KeyError):  # a damaged part costs time, never data
                 self._reset()
@@ -230,9 +233,7 @@ class Views:
 
     def sealed(self) -> None:
         """A checkpoint or compaction was written: use its parts in place of the delta."""
-        self._reset()
-        self._attach(self._file.segments())
-        self._applied = 0
+        self._load()
         self.catch_up()
 
     # -- vectors ---------------------------------------------------------------------------------------------
