@@ -301,6 +301,24 @@ def _header_ends() -> bytes:
     return bytes(data)
 
 
+@case("hostile-generation", "damaged")
+def _generation() -> bytes:
+    """Headers and a genesis frame of the last generation there can be: repair, which counts on, overflowed a field."""
+    data = bytearray(_small())
+    for start in HEADER_OFFSETS:
+        put(data, start, field(HEADER_FIELDS, "generation"), 2**32 - 1)
+    reseal(data, (), rechain=False)
+    return bytes(data)
+
+
+@case("hostile-generation-in-genesis", "refused")
+def _generation_in_genesis() -> bytes:
+    data = bytearray(LOG_START) + _small()[LOG_START:]
+    put(data, LOG_START + HEAD.size, field(GENESIS_FIELDS, "generation"), 2**32 - 1)
+    reseal(data, [LOG_START], rechain=False)
+    return bytes(data)
+
+
 def _with_frames(*heads: tuple[int, int, bytes]) -> bytes:
     """(kind, stated length, payload) as frames behind a genuine log, heads right."""
     data = bytearray(_tail_only())
@@ -432,6 +450,30 @@ def _offsets() -> bytes:
         values[:] = b"\xf8" + b"\xff" * 7 + values[8:]
 
     return _with_section("core.offsets", change)
+
+
+@case("hostile-ids-zero", "damaged")
+def _ids_zero() -> bytes:
+    """A record index with the id that is none, out of order."""
+
+    def change(values: bytearray) -> None:
+        values[16:24] = bytes(8)
+
+    return _with_section("core.ids", change)
+
+
+@case("hostile-offsets-superseded", "clean")
+def _offsets_superseded() -> bytes:
+    """A record index whose records lie beyond what a file offset can be, and a new version of each."""
+
+    def change(values: bytearray) -> None:
+        values[:] = b"\xff" * len(values)
+
+    disk = SimulatedDisk.holding(PATH, _with_section("core.offsets", change))
+    with open_file(disk) as file:
+        index = file.segments()[0].index()
+        file.append([Write(kind, id_, b"new", 0) for id_, kind in zip(index[0], index[2], strict=True)])
+    return disk.bytes_of(PATH)
 
 
 @case("hostile-kinds", "damaged")

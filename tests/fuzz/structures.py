@@ -10,11 +10,11 @@ import json
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -25,7 +25,7 @@ from memhop.core.format import HEADER, HEADER_SIZE, LOG_START, MAX_NUMBER, SEGME
 from memhop.core.frame import Window, commit_marks, encode, encode_segment_head, examine, next_intact, seed_of
 from memhop.core.header import decode_genesis, decode_header
 from memhop.core.manifest import decode_manifest
-from memhop.core.meh_file import MehFile
+from memhop.core.meh_file import MehFile, Write
 from memhop.core.segment import ITEM_SIZES
 from memhop.index.bm25 import Bm25Index
 from memhop.index.groups import Groups
@@ -42,7 +42,8 @@ from tests.support.workload import NOTE, PATH
 
 EXAMPLES = 100  # of one round
 _SLAB = struct.Struct("<QII")
-PROPERTIES: dict[str, Callable[[], None]] = {}
+Property: TypeAlias = Callable[..., None]
+PROPERTIES: dict[str, tuple[Property, st.SearchStrategy[tuple[Any, ...]]]] = {}
 
 integers = st.sampled_from([value for value in INTEGERS if value < 2**64]) | st.integers(0, 2**64 - 1)
 _CONVERSIONS: dict[int, Callable[[Any], object]] = {
@@ -52,19 +53,30 @@ _CONVERSIONS: dict[int, Callable[[Any], object]] = {
 }  # fmt: skip
 
 
-def structure(test: Callable[..., None]) -> Callable[..., None]:
-    """Register a property under its function's name."""
-    PROPERTIES[test.__name__] = test
-    return test
+def structure(*arguments: st.SearchStrategy[Any]) -> Callable[[Property], Property]:
+    """Register a property of these arguments under its function's name."""
+
+    def add(function: Property) -> Property:
+        PROPERTIES[function.__name__] = function, st.tuples(*arguments)
+        return function
+
+    return add
 
 
 def round_of(name: str, number: int, examples: int = EXAMPLES) -> None:
     """Run a property with examples that depend on `number` alone. Raises what it raises, shrunk."""
-    chosen = settings(
-        max_examples=examples, database=None, deadline=None, verbosity=Verbosity.normal, print_blob=False,
+    function, strategy = PROPERTIES[name]
+
+    @seed(number)
+    @settings(
+        max_examples=examples, database=None, deadline=None, print_blob=False,
         suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
     )  # fmt: skip
-    seed(number)(chosen(PROPERTIES[name]))()
+    @given(strategy)
+    def run(arguments: tuple[Any, ...]) -> None:
+        function(*arguments)
+
+    run()
 
 
 class _Bytes:
@@ -82,8 +94,6 @@ def _window(data: bytes) -> Window:
 def _genuine() -> bytes:
     disk = SimulatedDisk(seed=30)
     with MehFile.open(PATH, disk=disk, now_ms=lambda: 1) as file:
-        from memhop.core.meh_file import Write
-
         file.append([Write(NOTE, 1, b"one")])
         file.checkpoint({}, meta={})
         file.append([Write(NOTE, 2, b"two")])
@@ -93,8 +103,7 @@ def _genuine() -> bytes:
 _FILE = _genuine()
 
 
-@structure
-@given(st.lists(st.tuples(st.sampled_from(HEADER_FIELDS), integers), min_size=1, max_size=6), st.booleans())
+@structure(st.lists(st.tuples(st.sampled_from(HEADER_FIELDS), integers), min_size=1, max_size=6), st.booleans())
 def header(changes: list[tuple[Any, int]], both: bool) -> None:
     """Any header with a right checksum is used, disregarded or refused; the file behind it opens or is refused."""
     data = bytearray(_FILE)
@@ -120,8 +129,7 @@ _payloads = st.sampled_from([b"", SYNC, b"x" * 50, SYNC * 20]) | st.binary()
 _heads = st.lists(st.tuples(st.integers(0, 255), integers, integers, _payloads), max_size=8)
 
 
-@structure
-@given(_heads, st.binary(max_size=40), st.booleans())
+@structure(_heads, st.binary(max_size=40), st.booleans())
 def frame(heads: list[tuple[int, int, int, bytes]], noise: bytes, mend: bool) -> None:
     """Heads with a right check state any kind and length; nothing is shown that does not lie in the window."""
     salt = 77
@@ -147,8 +155,7 @@ def frame(heads: list[tuple[int, int, int, bytes]], noise: bytes, mend: bool) ->
     assert all(len(payload) == 104 for payload in commit_marks(window, salt, LOG_START))
 
 
-@structure
-@given(st.binary(min_size=104, max_size=104) | st.binary(max_size=200), st.lists(integers, min_size=5, max_size=5))
+@structure(st.binary(min_size=104, max_size=104) | st.binary(max_size=200), st.lists(integers, min_size=5, max_size=5))
 def commit(payload: bytes, numbers: list[int]) -> None:
     """A commit record reads back as written, or not at all."""
     assert (decode_commit(memoryview(payload)) is None) or len(payload) == 104
@@ -158,8 +165,7 @@ def commit(payload: bytes, numbers: list[int]) -> None:
     assert read == record if number <= MAX_NUMBER and record.time_ms <= MAX_NUMBER else read is None
 
 
-@structure
-@given(st.binary(min_size=88, max_size=88) | st.binary(max_size=200), st.booleans())
+@structure(st.binary(min_size=88, max_size=88) | st.binary(max_size=200), st.booleans())
 def genesis(payload: bytes, current: bool) -> None:
     """A genesis payload tells who the file is, or nothing, or is refused."""
     if current and len(payload) >= 8:
@@ -198,8 +204,7 @@ _manifest = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@structure
-@given(_manifest | _json | st.binary(max_size=60), st.integers(0, 20_000))
+@structure(_manifest | _json | st.binary(max_size=60), st.integers(0, 20_000))
 def manifest(value: Any, offset: int) -> None:
     """A manifest names places in front of itself, or it is none."""
     found = decode_manifest(value if isinstance(value, bytes) else json.dumps(value).encode(), offset=offset)
@@ -222,8 +227,7 @@ _values = st.recursive(
 )  # fmt: skip
 
 
-@structure
-@given(st.sampled_from(sorted(codec.RECORD_TYPES)), st.data(), st.integers(1, 2**64 - 1))
+@structure(st.sampled_from(sorted(codec.RECORD_TYPES)), st.data(), st.integers(1, 2**64 - 1))
 def record(kind: int, data: st.DataObject, id_: int) -> None:
     """Whatever fields a payload has: it is a record that all code can work with, or it is Corrupt."""
     record_type = codec.RECORD_TYPES[kind]
@@ -278,8 +282,7 @@ def _fitting(kind: Any) -> st.SearchStrategy[Any]:
 _counts = st.integers(0, 6) | st.integers(0, 2**32 - 1)
 
 
-@structure
-@given(_counts, _counts, st.binary(max_size=200), st.booleans())
+@structure(_counts, _counts, st.binary(max_size=200), st.booleans())
 def vector_slab(rows: int, dim: int, rest: bytes, fit: bool) -> None:
     """A vector slab is Corrupt, or its counts fit it; what is not a unit vector is not searched."""
     if fit and rows * (8 + 4 * dim) < 10_000:
@@ -294,8 +297,7 @@ def vector_slab(rows: int, dim: int, rest: bytes, fit: bool) -> None:
         VectorIndex(dim).put(1, slab.owners, slab.matrix)
 
 
-@structure
-@given(_counts, st.sampled_from([2, 4, 2, 4, 0, 3]) | _counts, st.binary(max_size=200))
+@structure(_counts, st.sampled_from([2, 4, 2, 4, 0, 3]) | _counts, st.binary(max_size=200))
 def token_slab(rows: int, width: int, rest: bytes) -> None:
     """A token slab is Corrupt, or every row lies within its tokens."""
     try:
@@ -348,8 +350,7 @@ def _groups() -> dict[str, NDArray[Any]]:
     return groups.seal(0)
 
 
-@structure
-@given(st.data())
+@structure(st.data())
 def groups_part(data: st.DataObject) -> None:
     """A part of a multimap is refused when it is checked, or serves every call."""
     groups = Groups()
@@ -383,8 +384,7 @@ def _units() -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
     return first, units.seal(1)
 
 
-@structure
-@given(st.data())
+@structure(st.data())
 def units_part(data: st.DataObject) -> None:
     """Parts of the unit table are refused when they are checked, or serve every call."""
     first, second = _units()
@@ -417,8 +417,7 @@ def _postings() -> dict[str, NDArray[Any]]:
     return index.seal(0, np.ones(4, np.bool_))
 
 
-@structure
-@given(st.data())
+@structure(st.data())
 def postings_part(data: st.DataObject) -> None:
     """Postings are refused when they are checked, or serve every call."""
     index = Bm25Index()
