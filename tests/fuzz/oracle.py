@@ -191,6 +191,15 @@ def _reads(db: DB, said: _Said, queries: Sequence[str] = QUERIES) -> None:
     for graph in _read(db.knowledge.graphs) or ():
         _every(db.knowledge.nodes, graph.id)
     _every(db.trajectory.read, "music")
+    for commit in (1, 3):
+        try:
+            past = db.at(commit)
+        except MemhopError:  # no such commit, or compacted away
+            continue
+        with past:
+            found = _read(past.recall, queries[0])
+            for hit in found.hits if found is not None else ():
+                said.check(hit.id, hit.text)
     for call in (db.profile.get, db.capabilities.list, db.pending, db.stats, db.verify):
         _read(call)
     _read(db.verify, deep=True)

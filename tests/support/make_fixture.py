@@ -1,9 +1,10 @@
-"""Write tests/fixtures/: files as format version 1 left them. Those that are there already are never written again.
+"""Write tests/fixtures/: files as format version 1 leaves them. Those that are there already are never written again.
 
     python -m tests.support.make_fixture
 
-v1.meh is made of plain frames; what is in it is told by `RECORDS`, so that the test which opens it needs no second
-copy. v1-full.meh is a memory that holds every kind of record, in two segments and a tail; see `lives`.
+v1-chained.meh is made of plain frames; what is in it is told by `RECORDS`, so that the test which opens it needs no
+second copy. v1.meh is the same from the time when a manifest did not name the one before it. v1-full.meh is a memory
+that holds every kind of record, in two segments and a tail; see `lives`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from tests.support.memories import NOW
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, TURN, Records, clock, text
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "v1.meh"
-FULL = FIXTURE.with_name("v1-full.meh")
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURE = FIXTURES / "v1-chained.meh"
+FULL = FIXTURES / "v1-full.meh"
 BATCHES = [
     [Write(NOTE, 1, text(1, 100)), Write(TURN, 1000, "Zürich, 上周, 🎈".encode())],
     [Write(NOTE, 2, text(2, 3000)), Write(NOTE, 3, b"")],

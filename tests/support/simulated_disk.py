@@ -150,8 +150,19 @@ class SimulatedLock:
         self._disk = disk
         self._path = path
 
+        self._held = False
+
+    def acquire(self, wait: float) -> None:
+        self._disk.alive()
+        if self._path in self._disk.locks:
+            raise Locked(str(self._path))
+        self._disk.locks.add(self._path)
+        self._held = True
+
     def release(self) -> None:
-        self._disk.locks.discard(self._path)
+        if self._held:
+            self._disk.locks.discard(self._path)
+            self._held = False
 
 
 class SimulatedDisk:
@@ -232,11 +243,7 @@ class SimulatedDisk:
         self.boundary("sync_directory")
         self.name_history = [self.names]
 
-    def lock(self, path: Path, *, wait: float, purpose: str) -> Lock:
-        self.alive()
-        if path in self.locks:
-            raise Locked(str(path))
-        self.locks.add(path)
+    def lock(self, path: Path, *, purpose: str) -> Lock:
         return SimulatedLock(self, path)
 
     def entropy(self, length: int) -> bytes:
