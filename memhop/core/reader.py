@@ -34,9 +34,11 @@ class LogReader:
         self.mapping = memoryview(b"")
 
     def remap(self, end: int) -> None:
-        """Map bytes 0..end. `end` must be published, and at most the size of the file."""
+        """Map bytes 0..end, `end` being published; less where the file was cut short since."""
         if end > len(self.mapping):
-            self.mapping = self._file.map(end)
+            end = min(end, self._file.size())
+            if end > len(self.mapping):
+                self.mapping = self._file.map(end)
 
     def slice(self, offset: int, length: int) -> memoryview:
         """Bytes of the file, in place if mapped, else a copy. Short at the end of the file."""
