@@ -45,6 +45,7 @@ from memhop.common.errors import (
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
+    from memhop.api.repair import repair
     from memhop.models.embed import HashEmbedder
     from memhop.models.embed_http import OllamaEmbedder, OpenAIEmbedder
     from memhop.models.embed_local import LocalEmbedder
@@ -57,6 +58,7 @@ _LAZY = {
     "LocalEmbedder": "memhop.models.embed_local",
     "OllamaEmbedder": "memhop.models.embed_http",
     "OpenAIEmbedder": "memhop.models.embed_http",
+    "repair": "memhop.api.repair",
 }
 
 __all__ = [
@@ -80,6 +82,7 @@ __all__ = [
     "VectorSpaceMismatch",
     "WriteRefused",
     "__version__",
+    "repair",
 ]
 
 

@@ -5,6 +5,7 @@
     notes        what `remember` and `forget` mean, in terms of records
     reading      recall, search, why_not, stats: requests in, results out
     backfill     draining the queue of units that have no vector yet
+    repair       memhop.repair: what is readable of a damaged file, in a new one
     convert      records -> results
     reports      what the file says of itself -> results
     results      frozen dataclasses with `to_dict()`; ids as 16 hex digits, times as Unix ms

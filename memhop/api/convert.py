@@ -49,7 +49,7 @@ def message(record: l4_archive.Message) -> results.Message:
 def topic(record: l2_context.Topic) -> results.Topic:
     return results.Topic(
         id=to_hex(record.id),
-        scene_id=to_hex(record.scene),
+        scene_id=to_hex(record.scene) if record.scene else None,
         depth=record.depth,
         user_keywords=record.user_keywords,
         agent_keywords=record.agent_keywords,
@@ -94,7 +94,7 @@ def graph(record: l3_knowledge.Graph) -> results.Graph:
 def knowledge(record: l3_knowledge.KnowledgeNode) -> results.KnowledgeNode:
     return results.KnowledgeNode(
         id=to_hex(record.id),
-        graph_id=to_hex(record.graph),
+        graph_id=to_hex(record.graph) if record.graph else None,
         title=record.title,
         content=record.content,
         node_type=record.node_type or None,

@@ -76,10 +76,10 @@ class Message(Result):
 
 @dataclass(frozen=True, slots=True)
 class Topic(Result):
-    """One turn of a scene, or a fused group of turns."""
+    """One turn of a scene, or a fused group of turns. `scene_id` is None if a repair could not save the scene."""
 
     id: str
-    scene_id: str
+    scene_id: str | None
     depth: int
     user_keywords: tuple[str, ...]
     agent_keywords: tuple[str, ...]
@@ -129,10 +129,10 @@ class Graph(Result):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeNode(Result):
-    """One thing known."""
+    """One thing known. `graph_id` is None if a repair could not save the graph."""
 
     id: str
-    graph_id: str
+    graph_id: str | None
     title: str
     content: str
     node_type: str | None
@@ -326,7 +326,7 @@ class Stats(Result):
 
 @dataclass(frozen=True, slots=True)
 class Problem(Result):
-    """Damage in the file. `kind` and `id` are None where the bytes no longer tell."""
+    """What is wrong in the file, and at which byte (0: no single one). `kind` and `id` are None where nothing tells."""
 
     offset: int
     what: str
@@ -358,7 +358,19 @@ class Recovered(Result):
 
 @dataclass(frozen=True, slots=True)
 class Verified(Result):
-    """What `verify` found. Sizes in bytes; `records` are live ones. Equal `head_digest`, equal history."""
+    """What `verify` found.
+
+    Attributes:
+        ok: Nothing was found.
+        problem_count: Of all problems; `problems` lists the first 1,000 of each pass.
+        commits: Those in the file; compaction without history leaves one.
+        records: Live ones.
+        live_bytes, dead_bytes: Of their frames; of what `compact()` would give back.
+        head_digest: 64 hex digits. Equal digest, equal history.
+        references: From record to record, all followed. None without `deep`.
+        views: Rows of each derived view, as built anew and compared with what is in use: groups, units, postings,
+            vocabulary, vectors, tokens. None without `deep`; empty if the views could not be read.
+    """
 
     ok: bool
     problem_count: int
@@ -368,6 +380,67 @@ class Verified(Result):
     live_bytes: int
     dead_bytes: int
     head_digest: str
+    references: int | None = None
+    views: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost(Result):
+    """A record that a repair could not save, or bytes of which not even the id can be read (None, as the kind then).
+
+    Attributes:
+        layer: L0 to L7, or "vectors". None where it is not known.
+        what: Is wrong with it.
+        offset, bytes: Where it stands in the source; 0 bytes where its length cannot be read.
+        older_versions: Of it in the source. They were not brought back.
+    """
+
+    layer: str | None
+    kind: str | None
+    id: str | None
+    what: str
+    offset: int
+    bytes: int
+    older_versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mended(Result):
+    """A record that referred to what is not there. `gone`: (field, id). Not `kept`: it meant nothing any more."""
+
+    layer: str
+    kind: str
+    id: str
+    gone: tuple[tuple[str, str], ...]
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired(Result):
+    """What a repair did.
+
+    Attributes:
+        path: The new file.
+        saved: Kind of record -> ids, ascending; all that the new file holds, mended records included.
+        lost: In the order of the source; empty when every record was saved.
+        mended: References to what was lost, or was missing before.
+        damage: All that was found wrong in the source, harmless or not.
+        tail_bytes: Of an unfinished write behind the newest commit, left out.
+        commits, records, head_digest: Of the new file, as `Verified` has them. Its history continues that of the
+            source.
+        seconds: It took.
+    """
+
+    path: str
+    saved: dict[str, tuple[str, ...]]
+    lost: tuple[Lost, ...]
+    mended: tuple[Mended, ...]
+    damage: tuple[Problem, ...]
+    tail_bytes: int
+    commits: int
+    records: int
+    head_digest: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

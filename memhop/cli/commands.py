@@ -160,12 +160,12 @@ def stats(file: FileOption = DEFAULT_FILE, as_json: JsonOption = False) -> None:
 
 def verify(
     deep: Annotated[
-        bool, typer.Option("--deep", help="Also older checkpoints, and the index against the log.")
+        bool, typer.Option("--deep", help="Also every reference, and every index against one built anew.")
     ] = False,
     file: FileOption = DEFAULT_FILE,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every byte of the file. Exit code 1: something is wrong."""
+    """Check every byte of the file. Exit code 1: something is wrong; see `memhop repair`."""
     with reporting(as_json=as_json) as out:
         with out.progress("checking"), open_memory(out, file, purpose="memhop verify") as db:
             report = db.verify(deep=deep)
@@ -175,11 +175,34 @@ def verify(
             verdict = ("in order", "green") if report.ok else (f"{report.problem_count:,} problems", "bold red")
             out.say(verdict, f": {report.commits:,} commits, {report.records:,} live records")
             out.say(f"live {file_size(report.live_bytes)}, dead {file_size(report.dead_bytes)}")
+            if report.references is not None and report.views is not None:
+                views = ", ".join(f"{count:,} {name}" for name, count in report.views.items() if count) or "nothing"
+                out.say(f"references {report.references:,} followed; indexes built anew and compared: {views}")
             out.say(f"head digest {report.head_digest}")
             if report.problems:
                 rows = [(f"{p.offset:,}", p.what, p.kind or "?", p.id or "?") for p in report.problems]
                 out.table(("byte", "what", "kind", "record"), rows, right=(0,))
         if not report.ok:
+            raise typer.Exit(FAILED)
+
+
+def repair(
+    to: Annotated[Path, typer.Option("--to", metavar="NEW", help="The new file, which must not exist yet.")],
+    file: FileOption = DEFAULT_FILE,
+    as_json: JsonOption = False,
+) -> None:
+    """Save what is readable of a damaged file into a new one. Exit code 1: something was lost."""
+    from memhop import repair as save
+    from memhop.cli.repair_view import show_repaired
+
+    with reporting(as_json=as_json) as out:
+        with out.progress("repairing"):
+            report = save(file, to)
+        if as_json:
+            out.json(report.to_dict())
+        else:
+            show_repaired(out, report)
+        if report.lost:
             raise typer.Exit(FAILED)
 
 

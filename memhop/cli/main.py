@@ -34,6 +34,7 @@ def build_app() -> typer.Typer:
     app.command()(commands.recall)
     app.command()(commands.stats)
     app.command()(commands.verify)
+    app.command()(commands.repair)
     app.command()(commands.compact)
     return app
 

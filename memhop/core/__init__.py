@@ -18,6 +18,7 @@
     writer       append, fsync, roll back
     checkpoint   publish a new segment
     reading      the reading half of a handle
+    snapshot     the records of one moment, read beside a writer
     meh_file     MehFile: the handle which the layers above use
     compaction   rewrite without dead bytes
     verify       check everything, change nothing

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from memhop.core.compaction import CompactReport
     from memhop.core.past import Moment
     from memhop.core.segment import SectionData
+    from memhop.core.snapshot import Snapshot
     from memhop.core.verify import VerifyReport
 
 __all__ = ["DELETED", "PURGED", "Commit", "Entry", "MehFile", "RecoveryReport", "Segment", "Write"]
@@ -451,7 +452,7 @@ class MehFile(Reading):
             )
 
     def verify(self, *, deep: bool = False) -> VerifyReport:
-        """Check every byte that means something. See core/verify.py.
+        """Check every byte that means something, while others read and write. See core/verify.py.
 
         Args:
             deep: Also check the sections of older manifests, and the record index against the log.
@@ -460,13 +461,20 @@ class MehFile(Reading):
 
         if self._frozen:
             raise InvalidRequest("the past is no file of its own", field="at", allowed="a handle of the whole file")
+        self.catch_up()
+        try:
+            return verify(self._state(), deep=deep, lock=self._writer.lock, alone=self.mode == EXCLUSIVE)
+        except MemhopError:
+            raise
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+
+    def snapshot(self) -> Snapshot:
+        """The records of this moment, to be read without keeping writers waiting. See core/snapshot.py."""
+        from memhop.core.snapshot import Snapshot
+
         with self._writer.lock:
-            try:
-                return verify(self._state(), deep=deep)
-            except MemhopError:
-                raise
-            except OSError as error:
-                raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+            return Snapshot(self.path, self._state().frozen())
 
     def close(self) -> None:
         """Sync what was written, give the lock and reserved space back. A second call does nothing.

@@ -35,6 +35,11 @@ class Kind(IntEnum):
     TOKEN_SLAB = 0x52
     EMBED_FAILURE = 0x53
 
+    @property
+    def layer(self) -> str:
+        """L0 to L7; "vectors" for what belongs to no layer."""
+        return f"L{(self - Kind.PROFILE) // 8}" if self < Kind.SPACE else "vectors"
+
 
 class Layer(IntEnum):
     """The layer of a searchable unit, as `Hit.layer` and the `layers` filter name it."""
@@ -77,6 +82,7 @@ Ms = Annotated[int, msgspec.Meta(ge=0, le=253_402_300_799_999)]  # Unix millisec
 Id = Annotated[int, msgspec.Meta(ge=0)]  # 0: none; MessagePack has no integers beyond 64 bits
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # what fits a column and the order of a listing
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Dimensions = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
 TierNumber = Annotated[int, msgspec.Meta(ge=0, le=2)]
 RoleName = Annotated[str, msgspec.Meta(pattern=r"\A(user|agent|system|tool)\Z")]
 

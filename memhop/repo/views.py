@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memhop.core.meh_file import MehFile
     from memhop.core.records import Entry
     from memhop.core.segment import Segment
+    from memhop.core.snapshot import Snapshot
 
 LAYOUT_VERSION = 1
 _LABELS = {
@@ -75,15 +76,16 @@ class _Part(Mapping[str, "NDArray[Any]"]):
 class Views:
     """All derived structures of one file, consistent with one commit. They hold while `file.epoch` is `epoch`."""
 
-    def __init__(self, file: MehFile) -> None:
+    def __init__(self, file: MehFile | Snapshot, *, anew: bool = False) -> None:
+        """`anew`: from live records even if there are parts."""
         self._file = file
-        self._load()
+        self._load(anew=anew)
 
-    def _load(self) -> None:
+    def _load(self, *, anew: bool = False) -> None:
         self.epoch = self._file.epoch
         self._applied = 0  # entries of file.tail() that are in
         self._reset()
-        if self._readable(self._file):
+        if not anew and self._readable(self._file):
             try:
                 self._attach(self._file.segments())
                 return
@@ -92,7 +94,7 @@ class Views:
         self._rebuild()
 
     @staticmethod
-    def _readable(file: MehFile) -> bool:
+    def _readable(file: MehFile | Snapshot) -> bool:
         meta = file.meta
         versions = (meta.get("tokenizer"), meta.get("layout"))
         return not file.segments() or versions == (TOKENIZER_VERSION, LAYOUT_VERSION)
@@ -257,6 +259,10 @@ class Views:
                 self._load_slab(index, id_)
         return index
 
+    def spaces_in_use(self) -> tuple[dict[int, VectorIndex], dict[int, TokenIndex]]:
+        """What has been mapped so far, by space."""
+        return dict(self._vectors), dict(self._tokens)
+
     def slabs(self, space: int, kind: Kind) -> list[int]:
         """Ids of the slabs of a space."""
         return list(self._slabs(space, kind))
@@ -323,6 +329,11 @@ class Views:
         return bool(self.ordinals(np.array([owner], dtype=np.uint64))[0] >= 0)
 
     # -- vocabulary ------------------------------------------------------------------------------------------
+
+    @property
+    def vocabulary_in_use(self) -> FuzzyIndex | None:
+        """The vocabulary if it was built."""
+        return self._vocabulary
 
     def vocabulary(self) -> FuzzyIndex:
         """All indexed terms. Built at first use, then kept up."""

@@ -255,7 +255,7 @@ class TestForget:
     def test_what_is_no_note_is_not_found(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
             node = db.knowledge.put("graph", "node")
-            for id_ in (NO_ID, node.id, node.graph_id):
+            for id_ in (NO_ID, node.id, str(node.graph_id)):
                 for hard in (False, True):
                     with pytest.raises(NotFound):
                         db.forget(id_, hard=hard)

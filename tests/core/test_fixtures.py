@@ -57,7 +57,7 @@ def test_this_build_still_writes_version_1_byte_for_byte() -> None:
     assert FIXTURE.stat().st_size < 64 * 1024
 
 
-FULL_DIGEST = "d0b9cc412117bc9e3960a6c9a389c72e88e203d4a979bae5c62691ac475113c3"
+FULL_DIGEST = "24bc78d76e7107bd7b6686ca902ce5f0753b8945395676935b2492eb7c5c1d9e"
 FULL_NOTES = {
     "a kayak in the shed": "active",
     "slugs in the lettuce": "active",

@@ -10,7 +10,7 @@ from memhop.core.meh_file import MehFile
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.record import Kind
 from memhop.repo.store import Batch
-from memhop.repo.vectors import EmbedFailure, encode_tokens, failure_id, space_id
+from memhop.repo.vectors import EmbedFailure, Space, encode_tokens, failure_id, space_id
 from tests.support.memories import DAY, HOUR, NOW
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import PATH
@@ -52,6 +52,7 @@ def derived(db: DB) -> None:
     db.backfill()
 
     def fill(batch: Batch) -> Capability:
+        batch.put(Space(model="a static model", dim=8, digest="none", created_at=NOW), TOKEN_SPACE)
         owners = [1, 2]
         tokens = [np.array([3, 5, 8], np.uint16), np.array([1], np.uint16)]
         batch.put_payload(Kind.TOKEN_SLAB, encode_tokens(TOKEN_SPACE, owners, tokens), TOKEN_SPACE, "first")
