@@ -2,9 +2,9 @@
 
     python -m benches.sharing [--notes 300] [--json FILE]
 
-One process: `remember` with an exclusive and with a shared handle in alternating rounds, both with an fsync per call, and
-an SQLite table (WAL, synchronous=FULL) in the same rounds as the peer. Three processes: 500 remembers each on one shared
-file, a recall after every tenth, and as many inserts into one SQLite file. At the end every note is counted.
+One process: `remember` with an exclusive and with a shared handle in alternating rounds, both with an fsync per call,
+and an SQLite table (WAL, synchronous=FULL) in the same rounds as the peer. Three processes: 500 remembers each on one
+shared file, a recall after every tenth, and as many inserts into one SQLite file. At the end every note is counted.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from memhop.repo import l0_profile, l2_context, l3_knowledge, l4_archive, l5_cap
 from memhop.repo.record import Tier
 
 
-def note(record: l4_archive.Note, *, created: bool = False) -> results.Note:
+def note(record: l4_archive.Note, *, created: bool = False, copies: int = 0) -> results.Note:
+    """`copies`: how often its words were remembered since this version, see `l6_usage`."""
     return results.Note(
         id=to_hex(record.id),
         text=record.text,
@@ -26,7 +27,7 @@ def note(record: l4_archive.Note, *, created: bool = False) -> results.Note:
         tier=Tier(record.tier).label,
         pinned=record.pinned,
         external_id=record.external_id or None,
-        copies=record.copies,
+        copies=record.copies + copies,
         created=created,
     )
 

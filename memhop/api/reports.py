@@ -8,8 +8,10 @@ from memhop.api import results
 from memhop.common.ids import to_hex
 
 if TYPE_CHECKING:
+    from memhop.core.backup import CopyReport
     from memhop.core.compaction import CompactReport
     from memhop.core.recovery import RecoveryReport
+    from memhop.core.restore import RestoreReport
     from memhop.core.verify import VerifyReport
     from memhop.repo.checking import Checked
 
@@ -70,6 +72,28 @@ def verified(report: VerifyReport, checked: Checked | None) -> results.Verified:
         head_digest=report.head_digest,
         references=checked.references if checked else None,
         views=checked.views if checked else None,
+    )
+
+
+def backup(report: CopyReport, *, seconds: float) -> results.Backup:
+    return results.Backup(
+        path=str(report.path),
+        bytes=report.size,
+        commit=report.commit,
+        commit_at=report.time_ms,
+        head_digest=report.head_digest.hex(),
+        seconds=seconds,
+    )
+
+
+def restored(report: RestoreReport) -> results.Restored:
+    return results.Restored(
+        path=str(report.path),
+        bytes=report.size,
+        commit=report.commit,
+        commit_at=report.time_ms,
+        head_digest=report.head_digest.hex(),
+        replaced=str(report.replaced) if report.replaced else None,
     )
 
 

@@ -17,7 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -41,6 +41,7 @@ from memhop.core.sync import FULL
 from memhop.core.writer import LogWriter
 
 if TYPE_CHECKING:
+    from memhop.core.backup import Original
     from memhop.core.compaction import CompactReport
     from memhop.core.past import Moment
     from memhop.core.segment import SectionData
@@ -241,7 +242,7 @@ class MehFile(Reading):
         if grown is not writer.state:
             writer.adopt(grown, on_disk=False)
         elif grown.header is not None:
-            writer.floor = max(writer.floor, grown.header.published)
+            writer.floor = max(writer.floor, min(grown.header.published, grown.end))
         return True
 
     def _move_over(self) -> bool:
@@ -475,6 +476,29 @@ class MehFile(Reading):
 
         with self._writer.lock:
             return Snapshot(self.path, self._state().frozen())
+
+    def original(self) -> Original:
+        """A commit that holds all that was acknowledged, to be copied without a lock; see core/backup.py.
+
+        It is put on the disk first, unless the handle cannot write: that copies what it sees, one opened `at` a moment
+        the file as it was then. Close it afterwards.
+
+        Raises:
+            Locked: others did not let a shared handle have its turn. StorageError: as `flush`.
+        """
+        from memhop.core.backup import Original
+
+        with nullcontext() if self._writer.refused else self.writing():
+            if self._writer.refused:
+                self.catch_up()
+            else:
+                self.flush()
+            with self._writer.lock:
+                state, writer = self._state(), self._writer
+                head, end = writer.sync.reached, writer.floor  # another thread may have appended since
+                if writer.refused and self.mode != EXCLUSIVE:
+                    head, end = state.head, state.end
+                return Original.of(self._disk, self.path, state, head, end)
 
     def close(self) -> None:
         """Sync what was written, give the lock and reserved space back. A second call does nothing.

@@ -10,5 +10,6 @@ contents     what views hold, as tables that can be compared
 checking     do references resolve, do views equal what the log says
 mending      taking out references that do not resolve
 gathering    joining small slabs, dropping rows of what is gone
+traces       what records have left in the log: versions, rows of vectors and token ids
 store        typed get / find / scan; `Store.writing()` is the only way to write
 """

@@ -133,6 +133,14 @@ def label(*parts: object) -> int:
     return key_hash(*parts)
 
 
+def linked_to(id_: int) -> int:
+    """The group of records that name a record because somebody said so: notes by a link, steps by their message.
+
+    Erasing a record finds through it who else must forget it.
+    """
+    return label("linked", id_)
+
+
 def all_of(kind: Kind) -> int:
     """The group that lists every record of a kind."""
     return label("all", int(kind))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from memhop.core.segment import Segment
     from memhop.core.snapshot import Snapshot
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2  # 2: links are groups
 _LABELS = {
     "layer": "u1", "tier": "u1", "role": "u1", "flags": "u1", "at": "i8", "kind": "u8",
     "session": "u8", "scene": "u8", "project": "u8", "speaker": "u8",

@@ -53,9 +53,9 @@ def seen(db: DB) -> dict[str, Any]:
     for query in QUERIES:
         for options in ({}, {"fusion": "rrf"}, {"tier": "trashed"}, {"project": "one"}, {"tags": ["two"]}):
             found = db.recall(query, limit=50, explain=True, **options)
-            hits = [(hit.id, hit.text, round(hit.score, 9), hit.ranks) for hit in found.hits]
+            hits = [(hit.id, hit.text, hit.score, hit.parts, hit.ranks) for hit in found.hits]
             brought = [(scene.id, scene.activation) for scene in found.associated]
-            shown[f"{query} {options}"] = (hits, found.reason, round(found.confidence, 9), found.channels, brought)
+            shown[f"{query} {options}"] = (hits, found.reason, found.confidence, found.channels, brought)
     return shown
 
 
