@@ -130,7 +130,7 @@ def _memory(data: bytes, said: Set[Content], directory: Path, outcome: Outcome, 
             assert path.read_bytes() == data, "a refused file was changed"
             return
         raise AssertionError("DB.open took what the core refuses")
-    spoken = _Said(said, by_id=genuine)
+    spoken = _Said(said)
     with _open(path) as db:
         _reads(db, spoken)
         written = _tried(lambda: db.remember(_NEW), genuine)
@@ -220,17 +220,16 @@ def _every(listing: Callable[..., Any], *args: str) -> list[Any]:
 
 
 class _Said:
-    """What may be read, by the id it was said under. A record index with right checksums may lie about ids."""
+    """What may be read, by the id it was said under."""
 
-    def __init__(self, said: Set[Content], *, by_id: bool) -> None:
-        self._by_id = by_id
+    def __init__(self, said: Set[Content]) -> None:
         self._payloads: dict[int, list[bytes]] = {}
         for content in said:
-            self._payloads.setdefault(content.id if by_id else 0, []).append(content.payload)
+            self._payloads.setdefault(content.id, []).append(content.payload)
 
     def check(self, id_: str, text: str) -> None:
         """The text, or both parts of which recall makes one, stand in a payload as they are: MessagePack is plain."""
-        payloads = self._payloads.get(int(id_, 16) if self._by_id else 0, [])
+        payloads = self._payloads.get(int(id_, 16), [])
         pairs = [text.partition(between)[::2] for between in ("\n", ": ")]
         told = any(
             all(part.encode() in payload for part in parts) for parts in ((text,), *pairs) for payload in payloads
