@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCOMO ?= ../shared/data/locomo_dev.json
 
-.PHONY: demo test lint bench clean
+FUZZ_SECONDS ?= 900
+
+.PHONY: demo test lint bench fuzz clean
 
 $(VENV)/.ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -31,6 +33,10 @@ bench: $(VENV)/.ready
 	$(BIN)/python -m benches.opening --json benches/results/opening.json
 	$(BIN)/python -m benches.fuzzy benches/results/fuzzy.json
 	$(BIN)/python -m benches.readme
+
+# Broken and forged files, and single structures; what fails is kept in tests/fuzz/found/.
+fuzz: $(VENV)/.ready
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist

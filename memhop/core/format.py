@@ -38,6 +38,9 @@ Header, 4096 bytes (HEADER, then zeros, then the CRC in the last four bytes):
 
 Point, 56 bytes, the state just after a commit: number u64, time_ms i64, end u64 (offset just past it), digest 32 B.
 
+Numbers of commits and headers, and times, are at most 2**62, generations at most 2**32 - 2: counting on never
+overflows. A structure that states more does not check out, whatever its CRC says.
+
 Frame, 24 bytes, then the payload, then zeros up to a multiple of 8:
 
     offset  size  field    meaning
@@ -151,6 +154,8 @@ DELETED = 0x01
 PURGED = 0x02
 
 MAX_ID = 2**64 - 1
+MAX_NUMBER = 2**62  # of a commit or header, and of milliseconds; what says more was not written by a MemHop
+MAX_GENERATION = 2**32 - 2  # there is always a next one
 MAX_PAYLOAD = 64 * 1024 * 1024
 MAX_SEGMENT = 4 * 1024**3 - SECTION_ALIGNMENT
 MAX_MANIFEST = 8 * 1024 * 1024

@@ -59,6 +59,8 @@ def _gather_space(store: Store, views: Views, batch: Batch, space: Space, *, eve
                 slab: Any = decode(store.file.buffer(*store.file.payload_at(located[1])), located[1])
             except Corrupt:
                 continue  # its units are embedded again; a checkpoint must not fail for it
+            if kind == Kind.VECTOR_SLAB and slab.matrix.shape[1] != space.dim:
+                continue  # of no use to a search either, and it cannot be joined with the others
             keep = alive(slab.owners) if everything or len(slab.owners) < GATHER_ROWS else None
             if keep is not None and (len(slab.owners) < GATHER_ROWS or not keep.all()):
                 small.append((id_, slab, keep))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
-from memhop.repo.record import Id, Kind, Ms, Record
+from memhop.repo.record import Count, Id, Kind, Ms, Record
 
 
 class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -17,7 +17,7 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.USAGE
     target: Id
-    hits: int = 0
+    hits: Count = 0
     last_at: Ms = 0
     copies: int = 0
 

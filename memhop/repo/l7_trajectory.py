@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from memhop.repo.record import Id, Kind, Listing, Ms, Record, label, linked_to
+from memhop.repo.record import Count, Id, Kind, Listing, Ms, Record, label, linked_to
 
 
 class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -12,7 +12,7 @@ class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.EVENT
     session: str
-    seq: Id
+    seq: Count
     type: str
     payload: str = ""
     at: Ms = 0

@@ -80,6 +80,7 @@ class Role(IntEnum):
 # What a field may hold is part of its type, so that decoding a payload refuses what no code below could read.
 Ms = Annotated[int, msgspec.Meta(ge=0, le=253_402_300_799_999)]  # Unix milliseconds up to the end of year 9999
 Id = Annotated[int, msgspec.Meta(ge=0)]  # 0: none; MessagePack has no integers beyond 64 bits
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # what fits a column and the order of a listing
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Dimensions = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
 TierNumber = Annotated[int, msgspec.Meta(ge=0, le=2)]

@@ -18,7 +18,7 @@ from memhop.repo.record import Id, Record
 from memhop.repo.references import REFERENCES, references, without
 from memhop.repo.vectors import EmbedFailure
 
-NO_REFERENCE = {(Event, "seq"), (EmbedFailure, "owner")}  # of the type Id, and yet no record's id
+NO_REFERENCE = {(EmbedFailure, "owner")}  # of the type Id, and yet no record's id
 
 
 def _holds_ids(annotation: Any) -> bool:
