@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,6 +144,16 @@ def test_an_unfinished_write_is_a_warning_until_it_was_mended(path: Path) -> Non
     assert "1 .torn (112 bytes" in finding(mended, "files beside it").found
 
 
+def test_a_write_under_way_is_no_unfinished_one(path: Path) -> None:
+    """Between the bytes of a commit and its end, a writer that is alive looks like one that was killed."""
+    with held(path):
+        with path.open("ab") as file:
+            file.write(b"half a write")
+        found = finding(look(path), "last write")
+    assert found.state == "ok"
+    assert "a write that is under way" in found.found
+
+
 def test_files_beside_it_are_counted_and_strangers_are_not(path: Path) -> None:
     for suffix, size in ((".new", 5), (".compact", 2048), (".replaced-20260510T083000123Z", 7), (".bak", 9)):
         path.with_name(path.name + suffix).write_bytes(b"x" * size)
@@ -271,6 +282,16 @@ def test_an_embedder_is_tried_only_when_named(path: Path) -> None:
     assert "known in this file; 0 texts wait" in done.found
 
 
+def test_no_socket_is_opened(path: Path) -> None:
+    code = (
+        "import sys, memhop\n"
+        "sys.addaudithook(lambda event, _: event in ('socket.__new__', 'socket.connect') and print(event))\n"
+        "print(memhop.doctor(sys.argv[1]).ok)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("True\n", "")
+
+
 def test_an_embedder_that_does_not_work_is_an_error(path: Path) -> None:
     def lacking() -> HashEmbedder:
         raise ConfigError("a package is not installed", hint="pip install it")
@@ -293,6 +314,7 @@ def test_the_age_of_the_newest_copy_is_told(path: Path) -> None:
     with DB.open(path, clock=ManualClock(NOW)) as db:
         db.backup(folder)
         assert finding(look(path), "backups").state == "ok"
+        assert finding(look(path, clock=ManualClock(NOW + 400 * DAY)), "backups").state == "ok"  # nothing is newer
         db.remember("newer than the copy")
     assert finding(look(path), "backups").state == "ok"
     late = finding(look(path, clock=ManualClock(NOW + 8 * DAY)), "backups")
