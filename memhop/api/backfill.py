@@ -157,8 +157,7 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
         found = telling_tokens(with_tokens, [item.text for item in items])
         tokens = {item.owner: ids for item, ids in zip(items, found, strict=True)}
     now = store.clock.now_ms()
-    with store.lock:
-        batch = store.batch()
+    with store.writing() as batch:
         dim = int(matrix.shape[1])
         id_ = space_id(embedder.name, dim, embedder.digest)
         if store.readable(Space, id_) is None:
@@ -193,8 +192,6 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
                 ),
                 failure_id(item.owner, id_),
             )
-        commit = store.commit(batch)
-    store.settle(commit)
     return len(live), len(refused)
 
 

@@ -199,11 +199,8 @@ class DB:
         from memhop.common.ids import from_hex
 
         store = self._store
-        with store.lock:
-            batch = store.batch()
+        with store.writing() as batch:
             changed, tier, reason = forget(store, batch, from_hex(id), hard=hard, now_ms=self._clock.now_ms())
-            commit = store.commit(batch)
-        store.settle(commit)
         return Forgotten(id=id.lower(), changed=changed, tier=tier, reason=reason)
 
     # -- reading ---------------------------------------------------------------------------------------------

@@ -83,12 +83,9 @@ class Archive(Namespace):
         now = self._store.clock.now_ms()
         drafts = [_message(item, now, f"items[{index}].") for index, item in enumerate(bounded(messages))]
         check_total(draft.text for draft in drafts)
-        with self._store.lock:
-            batch = self._store.batch()
+        with self._store.writing() as batch:
             pending: dict[int, l4_archive.Message] = {}
             stored = [self._put(batch, message, pending, index) for index, message in enumerate(drafts)]
-            commit = self._store.commit(batch)
-        self._store.settle(commit)
         return tuple(to_hex(message.id) for message in stored)
 
     def _put(

@@ -89,12 +89,9 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
 
 def remember(store: Store, drafts: Sequence[Draft], now_ms: int) -> tuple[results.Note, ...]:
     """Put notes in one commit and wait for the disk."""
-    with store.lock:
-        batch = store.batch()
+    with store.writing() as batch:
         pending: dict[int, Note] = {}
         stored = [_put_note(store, batch, wanted, pending, now_ms) for wanted in drafts]
-        commit = store.commit(batch)
-    store.settle(commit)
     return tuple(convert.note(note, created=created) for note, created in stored)
 
 

@@ -6,5 +6,5 @@ vectors      vectors and token ids as slab records, one set per vector space
 codec        record <-> payload, in one table; fields this build does not know survive a rewrite
 views        groups, units, BM25, vocabulary, vectors: derived, caught up from the log, dropped at will
 gathering    joining small slabs, dropping rows of what is gone
-store        typed get / find / scan; `Store.commit(batch)` is the only writer
+store        typed get / find / scan; `Store.writing()` is the only way to write
 """

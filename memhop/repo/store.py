@@ -1,7 +1,7 @@
-"""Typed records over one file. `Store.commit(batch)` is the only writer, and indexes change only there.
+"""Typed records over one file. `Store.writing()` is the only way to write, and indexes change only there.
 
-Data flow of a write: a caller fills a `Batch` under `store.lock`, `commit` appends it as one log batch (one
-write), applies the same entries to the views, releases the lock, and waits for the disk. Threads that commit at
+Data flow of a write: a caller fills a `Batch` under `store.lock`; it is appended as one log batch (one write), the
+same entries are applied to the views, the lock is released, and the call waits for the disk. Threads that commit at
 the same time share one fsync. A reader may see a commit a moment before it is durable; if the disk then fails,
 the file rolls back to the last durable commit and the views are dropped with it.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhop.common.errors import Corrupt, InvalidRequest, NotFound
@@ -37,7 +37,7 @@ USAGE_TARGETS = 10_000  # buffered counters; further records are not counted unt
 
 
 class Batch:
-    """What one public call writes. Nothing is visible before `Store.commit`."""
+    """What one public call writes. Nothing is visible before `Store.writing` ends."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -200,48 +200,36 @@ class Store:
 
     # -- writing ---------------------------------------------------------------------------------------------
 
-    def batch(self) -> Batch:
-        """An empty batch. Fill and commit it while holding `lock`."""
-        return Batch(self)
+    @contextmanager
+    def writing(self) -> Iterator[Batch]:
+        """The writes of one call: what the block puts into the batch is one commit, made when the block ends.
 
-    def commit(self, batch: Batch) -> Commit | None:
-        """Append the batch and apply it to the views; the caller then calls `settle` outside the lock.
-
-        Returns:
-            The commit, or None for an empty batch.
+        The block runs under `lock`, on the newest state of the log. If it raises, or puts nothing, nothing is
+        written. Afterwards the commit is as durable as the handle promises, and a checkpoint or compaction that has
+        become due is done.
         """
         with self.lock:
-            for usage in self._usage.values():
-                batch.put(usage, usage_id(usage.target))
-            if not len(batch):
-                return None
-            commit = self.file.append(list(batch._writes()), wait=False)
-            self._usage.clear()
-            if self._views is not None:
-                self._views.catch_up(batch._records)
-            return commit
-
-    def settle(self, commit: Commit | None) -> None:
-        """Wait until a commit is as durable as the handle promises, then checkpoint or compact if due.
-
-        Call it without holding `lock`: that is what lets threads share one fsync.
-        """
-        if commit is None:
-            return
-        self.file.sync(commit.number)
-        if self._checkpoint_due():
-            self.checkpoint()
-            if self.file.file_bytes > COMPACT_MIN_BYTES and self.file.dead_bytes > self.file.file_bytes // 2:
-                self.compact()
+            batch = Batch(self)
+            yield batch
+            commit = self._commit(batch) if len(batch) else None
+        if commit is not None:
+            self.file.sync(commit.number)  # without the lock: that is what lets threads share one fsync
+            self._tidy()
 
     def write(self, fill: Callable[[Batch], R]) -> R:
-        """Fill a batch under the lock, commit it, wait for the disk. Returns what `fill` returned."""
-        with self.lock:
-            batch = self.batch()
-            result = fill(batch)
-            commit = self.commit(batch)
-        self.settle(commit)
-        return result
+        """`writing` around `fill`. Returns what `fill` returned."""
+        with self.writing() as batch:
+            return fill(batch)
+
+    def _commit(self, batch: Batch) -> Commit:
+        """Append the batch and the buffered usage counters, and apply them to the views. Needs the lock."""
+        for usage in self._usage.values():
+            batch.put(usage, usage_id(usage.target))
+        commit = self.file.append(list(batch._writes()), wait=False)
+        self._usage.clear()
+        if self._views is not None:
+            self._views.catch_up(batch._records)
+        return commit
 
     def count_use(self, target: int) -> None:
         """Count one recall of `target`. Buffered: written with the next commit, or at close."""
@@ -259,15 +247,21 @@ class Store:
 
     # -- upkeep ----------------------------------------------------------------------------------------------
 
-    def _checkpoint_due(self) -> bool:
-        if self.file.tail_length >= CHECKPOINT_ENTRIES:
-            return True
-        return self.file.tail_bytes >= CHECKPOINT_BYTES
+    def _tidy(self) -> None:
+        if self.file.tail_length < CHECKPOINT_ENTRIES and self.file.tail_bytes < CHECKPOINT_BYTES:
+            return
+        self.checkpoint()
+        if self.file.file_bytes > COMPACT_MIN_BYTES and self.file.dead_bytes > self.file.file_bytes // 2:
+            self.compact()
+
+    def _write_usage(self) -> None:
+        if self._usage:
+            self._commit(Batch(self))
 
     def checkpoint(self) -> bool:
         """Seal everything derived since the last checkpoint into a segment. False: there was nothing new."""
         with self.lock:
-            self.commit(self.batch())  # buffered usage counters
+            self._write_usage()
             if self.file.covers == self.file.commit_number:
                 return False
             views = self.views
@@ -281,7 +275,7 @@ class Store:
     def compact(self, *, keep_history: bool = False) -> CompactReport:
         """Rewrite the file without what is dead. On failure the old file stays as it was."""
         with self.lock:
-            self.commit(self.batch())
+            self._write_usage()
             views = self.views
             self._gather_slabs(views, everything=True)
             report = self.file.compact(lambda: views.seal(0), meta=views.meta(), keep_history=keep_history)
@@ -292,8 +286,7 @@ class Store:
         """Write what is buffered, checkpoint if that pays, close the file."""
         with self.lock:
             if not self.file.refused:
-                if self._usage:
-                    self.settle(self.commit(self.batch()))
+                self._write_usage()
                 if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
                     self.checkpoint()
             self._drop_views()
@@ -303,10 +296,10 @@ class Store:
         self._views = None
 
     def _gather_slabs(self, views: Views, *, everything: bool = False) -> None:
-        batch = self.batch()
+        batch = Batch(self)
         gather(self, views, batch, everything=everything)
         if len(batch):
-            self.commit(batch)
+            self._commit(batch)
 
 
 def _with_id(record: R, id_: int) -> R:

@@ -108,7 +108,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     )
     recalled = recaller.recall(request)
     words = tuple(keywords(text, KEYWORDS))
-    with store.lock:
+    with store.writing() as batch:
         known = known_message(store, Message(text=text, session=session, external_id=external_id))
         if known is not None and not known.topic:
             raise InvalidRequest(
@@ -120,7 +120,6 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
             return _again(store, recalled, known)
         if scene is None and not turn.auto_create:
             scene = choose_scene(store, recalled.query.terms, at=at, session=session, project=project)
-        batch = store.batch()
         new_scene = scene is None
         if scene is None:
             name = _scene_name(words, text, at)
@@ -149,10 +148,8 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
         message = batch.new(message, session, at, speaker, text)
         topic = batch.put(msgspec.structs.replace(topic, messages=(message.id,)))
         _link_by_recall(store, batch, scene, recalled, at)
-        commit = store.commit(batch)
-        contexts = _contexts(store, scene, topic, recalled)
-        associated = _newest_topics(store, [activated.scene for activated in recalled.associated])
-    store.settle(commit)
+    contexts = _contexts(store, scene, topic, recalled)
+    associated = _newest_topics(store, [activated.scene for activated in recalled.associated])
     return Searched(recalled, scene, new_scene, topic, message, contexts, associated)
 
 
