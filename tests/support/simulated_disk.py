@@ -25,6 +25,7 @@ import os
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
@@ -76,7 +77,7 @@ class Operation:
             return some([self], rng)
         first = -self.offset % SECTOR
         cuts = [0, *range(first or SECTOR, len(self.data), SECTOR), len(self.data)]
-        parts = [Operation(self.offset + a, self.data[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+        parts = [Operation(self.offset + a, self.data[a:b]) for a, b in pairwise(cuts)]
         return some(parts, rng)
 
 
@@ -349,6 +350,10 @@ class SimulatedDisk:
         disk = cls()
         disk._found(path, Inode(1, bytearray(content), bytearray(content)))
         return disk
+
+    def image(self) -> tuple[tuple[Path, bytes], ...]:
+        """What the operating system shows of every file, by name."""
+        return tuple((path, self.bytes_of(path)) for path in sorted(self.names))
 
     def bytes_of(self, path: Path) -> bytes:
         """What the operating system shows of a file."""

@@ -1,0 +1,81 @@
+"""Every place where a machine can die during the public calls of a memory, and every way a disk can fail there.
+
+The workload (tests/support/memory_workload.py) is run once to count its boundaries, then again for each pair of a
+boundary and a fault. Whatever is found afterwards must open, show what was acknowledged and no half of the call in
+flight, verify, have views that equal those built anew from the log, survive a second power cut inside recovery, and
+take a write (tests/support/examination.py).
+
+`make test` runs an evenly spread part of the pairs; MEMHOP_NIGHTLY=1 runs all. MEMHOP_SWEEP_JSON=FILE keeps the counts.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from memhop.common.errors import StorageError
+from tests.support.examination import Examiner
+from tests.support.memory_workload import Promises, run
+from tests.support.simulated_disk import PowerCut, SimulatedDisk
+from tests.support.strikes import SURVIVALS, Strike, record, strikes
+
+PARTS = 8
+AFTER_AN_ERROR = (SURVIVALS[0], SURVIVALS[1], SURVIVALS[4], SURVIVALS[7])
+REPLAY = "MEMHOP_STRIKE={} python -m pytest -s tests/crash/test_public_calls.py"
+
+
+def chosen(calls: list[str]) -> list[Strike]:
+    """The pairs to run."""
+    pairs = strikes(calls)
+    only = os.environ.get("MEMHOP_STRIKE")
+    if only:
+        return [strike for strike in pairs if str(strike) == only]
+    return pairs
+
+
+def struck(strike: Strike) -> tuple[SimulatedDisk, Promises]:
+    """Run the workload on a disk that is struck."""
+    disk, promises = strike.disk(), Promises()
+    try:
+        run(disk, promises)
+    except PowerCut:
+        assert strike.cuts_power
+    except StorageError:
+        assert not strike.cuts_power and strike.fault != "short"
+    else:
+        assert not strike.cuts_power
+    assert disk.struck
+    return disk, promises
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_boundary_and_every_fault(part: int) -> None:
+    whole, promises = SimulatedDisk(), Promises()
+    run(whole, promises)
+    assert not promises.open
+    pairs = chosen(whole.calls)[part::PARTS]
+    examiner = Examiner()
+    crashes = 0
+    violations = []
+    for strike in pairs:
+        where = f"{strike} ({whole.calls[strike.at]})"
+        try:
+            disk, promises = struck(strike)
+            for survival, seed in SURVIVALS if strike.cuts_power else AFTER_AN_ERROR:
+                where = f"{strike} ({whole.calls[strike.at]}), then {survival} {seed}"
+                promises.check(examiner.examine(disk.after_crash(survival, seed)))
+                crashes += 1
+        except Exception as error:
+            violations.append(f"{where}: {error!r}\n  replay: {REPLAY.format(strike)}")
+    record(
+        "public calls",
+        f"part {part + 1} of {PARTS}",
+        boundaries=len(whole.calls),
+        pairs=len(pairs),
+        crashes=crashes,
+        images=examiner.images,
+        second_crashes=examiner.second_crashes,
+        violations=len(violations),
+    )
+    assert not violations, "\n".join([f"{len(violations)} violations", *violations[:20]])

@@ -1,0 +1,198 @@
+"""A scripted life of a memory through its public calls, with a note of what was promised.
+
+A fact is one line of text that says what a caller can see: "note: …", "trash: …", "message: …", …, and, for a turn of
+the agent loop, "turn: …" when the message also stands in a topic of a scene. A call brings facts and takes facts away,
+all of them or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memhop import DB, HashEmbedder
+from memhop.common.clock import ManualClock
+from memhop.common.errors import StorageError
+from memhop.core.meh_file import MehFile
+from tests.support.memories import MINUTE, NOW, every
+from tests.support.simulated_disk import SimulatedDisk
+
+PATH = Path("/memory/agent.meh")
+DIM = 16
+QUERIES = ("where is the kayak?", "slugs eat lettuce", "piano")
+
+
+def open_memory(disk: SimulatedDisk, path: Path = PATH, **options: Any) -> DB:
+    """The memory of the workload. Its clock stands still."""
+    clock = ManualClock(NOW)
+    file = MehFile.open(path, disk=disk, now_ms=clock.now_ms, **options)
+    return DB(file, embedder=HashEmbedder(DIM), clock=clock)
+
+
+def facts(db: DB) -> frozenset[str]:
+    """All that can be seen, through the public reading calls."""
+    messages = {message.id: message.text for message in every(db.archive.list, page=50)}
+    found = {f"message: {text}" for text in messages.values()}
+    for note in every(db.notes.list, page=50):
+        found.add(f"{'trash' if note.tier == 'trashed' else 'note'}: {note.text}")
+    for scene in every(db.scenes.list, page=50):
+        for topic in every(lambda scene=scene, **page: db.topics.list(scene.id, **page), page=50):
+            found.update(f"turn: {messages.get(id_, 'nothing')}" for id_ in topic.message_ids)
+    for graph in db.knowledge.graphs():
+        found.add(f"graph: {graph.name}")
+        found.update(f"node: {node.title}, {node.content}" for node in db.knowledge.nodes(graph.id).items)
+    found.update(f"step: {event.payload}" for event in db.trajectory.read("one").items)
+    found.update(f"{key}: {value}" for key, value in db.profile.get().preferences.items())
+    return frozenset(found)
+
+
+def note(*texts: str) -> list[str]:
+    """The facts that notes of these texts make."""
+    return [f"note: {text}" for text in texts]
+
+
+def message(*texts: str) -> list[str]:
+    """The facts that messages of these texts make."""
+    return [f"message: {text}" for text in texts]
+
+
+def turn(*texts: str) -> list[str]:
+    """The facts that turns of these texts make: the message, and its place in a topic."""
+    return [*message(*texts), *(f"turn: {text}" for text in texts)]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that was begun and has not returned: all of its effects may be seen, or none."""
+
+    name: str
+    brings: frozenset[str]
+    takes: frozenset[str]
+
+    def happened(self, seen: frozenset[str]) -> bool:
+        """Raises AssertionError if half of it is seen."""
+        new, old = self.brings - self.takes, self.takes - self.brings
+        if new <= seen and not old & seen:
+            return True
+        half = sorted(new & seen | (old - seen))
+        assert not half, f"half of {self.name} is seen: {half}"
+        return False
+
+
+class Promises:
+    """What must be seen, and the calls of which nobody knows yet. Calls in flight at one time touch other facts."""
+
+    def __init__(self) -> None:
+        self.kept: frozenset[str] = frozenset()
+        self.open: list[Call] = []
+        self.acknowledged = 0
+
+    @contextmanager
+    def call(self, name: str, brings: Iterable[str] = (), takes: Iterable[str] = ()) -> Iterator[None]:
+        """Around a public call: its effects are promised once it has returned, and unknown if it raises."""
+        call = Call(name, frozenset(brings), frozenset(takes))
+        self.open.append(call)
+        yield
+        self.open.remove(call)
+        self.kept = self.kept - call.takes | call.brings
+        self.acknowledged += 1
+
+    def copy(self) -> Promises:
+        """As of now."""
+        other = Promises()
+        other.kept, other.open, other.acknowledged = self.kept, list(self.open), self.acknowledged
+        return other
+
+    def check(self, seen: frozenset[str]) -> None:
+        """Raises AssertionError where something is missing, too much, or half there."""
+        expected = self.kept
+        for call in self.open:
+            if call.happened(seen):
+                expected = expected - call.takes | call.brings
+        assert not expected - seen, f"gone: {sorted(expected - seen)}"
+        assert not seen - expected, f"not to be seen: {sorted(seen - expected)}"
+
+
+def run(disk: SimulatedDisk, promises: Promises) -> None:
+    """The script. Raises whatever the disk makes the memory raise."""
+    for day in (first_day, second_day, last_day):
+        with open_memory(disk) as db:
+            try:
+                day(db, promises)
+            except StorageError:
+                after_a_failure(db, promises)
+                raise
+
+
+def after_a_failure(db: DB, promises: Promises) -> None:
+    """The handle whose call has failed shows what was promised, and nothing of that call."""
+    seen = facts(db)
+    promises.check(seen)
+    for call in promises.open:
+        assert not (call.brings or call.takes) or not call.happened(seen), f"{call.name} failed, and is seen"
+
+
+def first_day(db: DB, promises: Promises) -> None:
+    """Every kind of write once, a checkpoint in between, and closing with a tail."""
+    with promises.call("remember", note("a kayak leaks")):
+        kayak = db.remember("a kayak leaks", tags=["boat"])
+    slugs = [f"slugs eat lettuce {number}" for number in range(3)]
+    with promises.call("remember_many", note(*slugs)):
+        notes = db.remember_many(slugs)
+    with promises.call("remember under a name", note("the shed is red")):
+        db.remember("the shed is red", external_id="shed")
+    with promises.call("search", turn("where is the kayak?")):
+        found = db.search("where is the kayak?", NOW - 9 * MINUTE, session="one")
+    with promises.call("update", turn("in the shed")):
+        db.update(found.new_topic_id, "in the shed", NOW - 8 * MINUTE)
+    with promises.call("recall"):
+        assert db.recall("lettuce").hits
+    with promises.call("backfill"):
+        db.backfill()
+    with promises.call("checkpoint"):
+        db.checkpoint()
+    with promises.call("remember again under a name", note("the shed is blue"), note("the shed is red")):
+        db.remember("the shed is blue", external_id="shed")
+    with promises.call("forget", ["trash: a kayak leaks"], note("a kayak leaks")):
+        db.forget(kayak.id)
+    with promises.call("forget for good", takes=note(slugs[0])):
+        db.forget(notes[0].id, hard=True)
+
+
+def second_day(db: DB, promises: Promises) -> None:
+    """Appending, erasing what was said, both kinds of compaction, and writing on after each."""
+    said = ["the piano is out of tune", "a tuner comes on Monday"]
+    with promises.call("append_many", message(*said)):
+        ids = db.archive.append_many({"text": text, "session": "two", "at": NOW - 5 * MINUTE} for text in said)
+    with promises.call("search in a new scene", turn("who tunes the piano?")):
+        db.search("who tunes the piano?", NOW - 4 * MINUTE, session="two")
+    with promises.call("erase a message", takes=message(said[0])):
+        db.forget(ids[0], hard=True)
+    with promises.call("backfill"):
+        db.backfill()
+    with promises.call("compact with history"):
+        db.compact(keep_history=True)
+    with promises.call("remember", note("the kettle whistles")):
+        db.remember("the kettle whistles")
+    with promises.call("put knowledge", ["graph: house", "node: kettle, it is copper"]):
+        db.knowledge.put("house", "kettle", "it is copper")
+    with promises.call("append a step", ["step: boiled water"]):
+        db.trajectory.append("one", "tool", "boiled water")
+    with promises.call("set the profile", ["tea: green"]):
+        db.profile.update(preferences={"tea": "green"})
+    with promises.call("recall"):
+        assert db.recall("kettle").hits
+    with promises.call("checkpoint"):
+        db.checkpoint()
+    with promises.call("compact"):
+        db.compact()
+    with promises.call("remember", note("good night")):
+        db.remember("good night")
+
+
+def last_day(db: DB, promises: Promises) -> None:
+    """Nothing is written; closing leaves the file as it is."""
+    promises.check(facts(db))
