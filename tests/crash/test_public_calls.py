@@ -16,7 +16,7 @@ import pytest
 
 from memhop.common.errors import StorageError
 from tests.support.examination import Examiner
-from tests.support.memory_workload import Promises, run
+from tests.support.memory_workload import Morning, Promises, mornings, run
 from tests.support.simulated_disk import PowerCut, SimulatedDisk
 from tests.support.strikes import SURVIVALS, Strike, record, strikes
 
@@ -25,24 +25,23 @@ AFTER_AN_ERROR = (SURVIVALS[0], SURVIVALS[1], SURVIVALS[4], SURVIVALS[7])
 REPLAY = "MEMHOP_STRIKE={} python -m pytest -s tests/crash/test_public_calls.py"
 
 
-def chosen(calls: list[str]) -> list[Strike]:
-    """The pairs to run."""
-    pairs = strikes(calls)
-    only = os.environ.get("MEMHOP_STRIKE")
-    if only:
-        return [strike for strike in pairs if str(strike) == only]
-    return pairs
+@pytest.fixture(scope="module")
+def life() -> list[Morning]:
+    """The workload without a fault."""
+    return mornings()
 
 
-def struck(strike: Strike) -> tuple[SimulatedDisk, Promises]:
-    """Run the workload on a disk that is struck."""
-    disk, promises = strike.disk(), Promises()
+def struck(strike: Strike, life: list[Morning]) -> tuple[SimulatedDisk, Promises]:
+    """Run the workload on a disk that is struck, from the morning of the day on which that happens."""
+    morning = next(morning for morning in reversed(life) if len(morning.disk.calls) <= strike.at)
+    disk, promises = strike.arm(morning.disk.copy()), morning.promises.copy()
     try:
-        run(disk, promises)
+        run(disk, promises, morning.day)
     except PowerCut:
         assert strike.cuts_power
     except StorageError:
-        assert not strike.cuts_power and strike.fault != "short"
+        assert not strike.cuts_power
+        assert strike.fault != "short"
     else:
         assert not strike.cuts_power
     assert disk.struck
@@ -50,29 +49,31 @@ def struck(strike: Strike) -> tuple[SimulatedDisk, Promises]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_every_boundary_and_every_fault(part: int) -> None:
-    whole, promises = SimulatedDisk(), Promises()
-    run(whole, promises)
-    assert not promises.open
-    pairs = chosen(whole.calls)
+def test_every_boundary_and_every_fault(life: list[Morning], part: int) -> None:
+    calls = life[-1].disk.calls
+    pairs = strikes(calls)
     pairs = pairs[len(pairs) * part // PARTS : len(pairs) * (part + 1) // PARTS]  # neighbours share images
+    if only := os.environ.get("MEMHOP_STRIKE"):
+        pairs = [strike for strike in pairs if str(strike) == only]
     examiner = Examiner()
     crashes = 0
     violations = []
     for strike in pairs:
-        where = f"{strike} ({whole.calls[strike.at]})"
+        where = f"{strike} ({calls[strike.at]})"
         try:
-            disk, promises = struck(strike)
+            disk, promises = struck(strike, life)
             for survival, seed in SURVIVALS if strike.cuts_power else AFTER_AN_ERROR:
-                where = f"{strike} ({whole.calls[strike.at]}), then {survival} {seed}"
+                where = f"{strike} ({calls[strike.at]}), then {survival} {seed}"
                 promises.check(examiner.examine(disk.after_crash(survival, seed)))
                 crashes += 1
         except Exception as error:
             violations.append(f"{where}: {error!r}\n  replay: {REPLAY.format(strike)}")
+            if only:
+                raise
     record(
         "public calls",
         f"part {part + 1} of {PARTS}",
-        boundaries=len(whole.calls),
+        boundaries=len(calls),
         pairs=len(pairs),
         crashes=crashes,
         images=examiner.images,
@@ -80,3 +81,12 @@ def test_every_boundary_and_every_fault(part: int) -> None:
         violations=len(violations),
     )
     assert not violations, "\n".join([f"{len(violations)} violations", *violations[:20]])
+
+
+def test_what_a_good_disk_keeps(life: list[Morning]) -> None:
+    """All of it, whatever was not synced is lost; and the last day, on which nothing is written, adds no byte."""
+    *_, last, end = life
+    assert not end.promises.open
+    end.promises.check(Examiner().examine(end.disk.after_crash("nothing")))
+    assert end.disk.image() == last.disk.image()
+    assert end.disk.calls == last.disk.calls

@@ -106,7 +106,7 @@ def test_a_condition_hands_over() -> None:
                     condition.notify()
 
         def take(condition: threading.Condition = condition, queue: list[int] = queue) -> list[int]:
-            taken = []
+            taken: list[int] = []
             while len(taken) < 3:
                 with condition:
                     condition.wait_for(lambda: bool(queue))

@@ -24,7 +24,7 @@ from tests.support.strikes import record
 
 SEEDS = 2000 if os.environ.get("MEMHOP_NIGHTLY") == "1" else 150
 PARTS = 2
-REPLAY = "MEMHOP_SEED={} python -m pytest -s 'tests/crash/test_schedules.py' -k {}"
+REPLAY = "MEMHOP_SEED={} python -m pytest -s '{}'"
 WINDOW = 70  # boundaries after the start among which a fault strikes; the threads make about as many
 SHARED = "all of them say this"
 AFTERWARDS: tuple[Survival, ...] = ("everything", "nothing", "sectors")
@@ -50,7 +50,9 @@ def write(db: DB, promises: Promises) -> None:
     with promises.call("remember_many", note(*pair)):
         notes = db.remember_many(pair)
     with promises.call("append_many", message("the lantern is lit", "it smokes")):
-        db.archive.append_many({"text": text, "session": "two", "at": NOW} for text in ("the lantern is lit", "it smokes"))
+        db.archive.append_many(
+            {"text": text, "session": "two", "at": NOW} for text in ("the lantern is lit", "it smokes")
+        )
     with promises.call("forget", ["trash: a green lantern"], note("a green lantern")):
         db.forget(notes[1].id)
     with promises.call("forget for good", takes=note("a red lantern")):
@@ -131,7 +133,7 @@ def test_interleavings(fault: Fault | None, part: int, request: pytest.FixtureRe
         try:
             check(seed, fault, examiner)
         except (Exception, PowerCut, Deadlock) as error:
-            violations.append(f"seed {seed}: {error!r}\n  replay: {REPLAY.format(seed, repr(request.node.name))}")
+            violations.append(f"seed {seed}: {error!r}\n  replay: {REPLAY.format(seed, request.node.nodeid)}")
             if only:
                 raise
     record(
@@ -158,7 +160,8 @@ def test_the_same_seed_is_the_same_run() -> None:
 def test_what_is_there_already_is_durable_when_that_is_said() -> None:
     """A thread that finds its note written by another one, whose fsync still runs, must wait for that fsync.
 
-    It returned at once, for it had nothing to write: after a power cut the note was gone which it had been told is there.
+    It returned at once, for it had nothing to write: after a power cut the note was gone of which it had said that
+    it is there.
     """
     for seed in range(40):
         scheduler = Scheduler(seed)

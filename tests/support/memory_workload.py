@@ -11,18 +11,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memhop import DB, HashEmbedder
 from memhop.common.clock import ManualClock
 from memhop.common.errors import StorageError
 from memhop.core.meh_file import MehFile
+from memhop.repo.store import CLOSE_CHECKPOINT_ENTRIES
 from tests.support.memories import MINUTE, NOW, every
 from tests.support.simulated_disk import SimulatedDisk
 
 PATH = Path("/memory/agent.meh")
 DIM = 16
-QUERIES = ("where is the kayak?", "slugs eat lettuce", "piano")
+QUERIES = ("where is the kayak?", "slugs, a piano and a lantern")
 
 
 def open_memory(disk: SimulatedDisk, path: Path = PATH, **options: Any) -> DB:
@@ -116,9 +117,27 @@ class Promises:
         assert not seen - expected, f"not to be seen: {sorted(seen - expected)}"
 
 
-def run(disk: SimulatedDisk, promises: Promises) -> None:
-    """The script. Raises whatever the disk makes the memory raise."""
-    for day in (first_day, second_day, last_day):
+class Morning(NamedTuple):
+    """How things stood before a day: nothing is open then, so that a run may begin here as well."""
+
+    day: int
+    disk: SimulatedDisk
+    promises: Promises
+
+
+def mornings() -> list[Morning]:
+    """Those of a run without a fault, and the one after its last day."""
+    disk, promises = SimulatedDisk(), Promises()
+    found = []
+    for day in range(len(DAYS)):
+        found.append(Morning(day, disk.copy(), promises.copy()))
+        run(disk, promises, day, day + 1)
+    return [*found, Morning(len(DAYS), disk, promises)]
+
+
+def run(disk: SimulatedDisk, promises: Promises, first: int = 0, stop: int | None = None) -> None:
+    """The script, or some days of it. Raises whatever the disk makes the memory raise."""
+    for day in DAYS[first:stop]:
         with open_memory(disk) as db:
             try:
                 day(db, promises)
@@ -193,6 +212,40 @@ def second_day(db: DB, promises: Promises) -> None:
         db.remember("good night")
 
 
+def third_day(db: DB, promises: Promises) -> None:
+    """Saying things again, in every way a host may; then so much that closing makes a checkpoint."""
+    with promises.call("remember", note("a lantern")):
+        lantern = db.remember("a lantern", external_id="lantern")
+    for _ in range(2):
+        with promises.call("remember once", note("pay the rent")):
+            db.remember("pay the rent", idempotency_key="rent")
+    with promises.call("forget", ["trash: a lantern"], note("a lantern")):
+        db.forget(lantern.id)
+    with promises.call("bring back", note("a red lantern"), ["trash: a lantern"]):
+        db.remember("a red lantern", external_id="lantern")
+    with promises.call("say it twice"):
+        db.remember("the kettle whistles")
+    for _ in range(2):
+        with promises.call("search once", turn("has the rent been paid?")):
+            found = db.search("has the rent been paid?", NOW - 2 * MINUTE, session="three", external_id="1")
+        with promises.call("update once", turn("yes")):
+            db.update(found.new_topic_id, "yes", NOW - MINUTE, external_id="2")
+    with promises.call("update", turn("on the first")):
+        db.update(found.new_topic_id, "on the first", NOW)
+    steps = [f"step {number}" for number in range(CLOSE_CHECKPOINT_ENTRIES)]
+    with promises.call("append_many", message(*steps)):
+        db.archive.append_many({"text": text, "session": "four", "at": NOW} for text in steps)
+
+
+def fourth_day(db: DB, promises: Promises) -> None:
+    """Going on behind the checkpoint that closing made."""
+    with promises.call("remember_many", note("one more", "and another")):
+        db.remember_many(["one more", "and another"])
+
+
 def last_day(db: DB, promises: Promises) -> None:
     """Nothing is written; closing leaves the file as it is."""
     promises.check(facts(db))
+
+
+DAYS = (first_day, second_day, third_day, fourth_day, last_day)

@@ -20,6 +20,7 @@ also a place where another thread may go on, and a lock that is taken can be wai
 
 from __future__ import annotations
 
+import copy
 import errno
 import os
 import random
@@ -227,6 +228,7 @@ class SimulatedDisk:
         self.struck = False
         self.off = False
         self.rng = random.Random(seed)
+        self._entropy = random.Random(seed)
         self._durable_names: dict[Path, Inode] = {}
         self._name_changes: list[dict[Path, Inode | None]] = []  # each happens as a whole or not at all
         self._inodes = 0
@@ -309,7 +311,7 @@ class SimulatedDisk:
         return lock
 
     def entropy(self, length: int) -> bytes:
-        return self.rng.randbytes(length)
+        return self._entropy.randbytes(length)
 
     def _change_names(self, change: dict[Path, Inode | None]) -> None:
         self.names = renamed(self.names, [change])
@@ -339,6 +341,10 @@ class SimulatedDisk:
             content = inode.after_crash(survival, rng)
             found._found(path, Inode(inode.number, bytearray(content), bytearray(content)))
         return found
+
+    def copy(self) -> SimulatedDisk:
+        """This disk as it is, what is pending included."""
+        return copy.deepcopy(self)
 
     def _found(self, path: Path, inode: Inode) -> None:
         self.names[path] = self._durable_names[path] = inode

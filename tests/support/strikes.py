@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.simulated_disk import NAME_CALLS, Fault, Pause, SimulatedDisk, Survival
+from tests.support.simulated_disk import NAME_CALLS, Fault, SimulatedDisk, Survival
 
 ALL = sys.maxsize
 POWER_CUTS: tuple[Fault, ...] = ("stop", "torn")
@@ -45,9 +45,11 @@ class Strike(NamedTuple):
         keep = "half" if self.keep is None else "all" if self.keep == ALL else self.keep
         return f"{self.fault}:{keep}@{self.at}"
 
-    def disk(self, pause: Pause | None = None) -> SimulatedDisk:
-        """An empty disk that will be struck."""
-        return SimulatedDisk(seed=self.at, fault=self.fault, fault_at=self.at, keep=self.keep, pause=pause)
+    def arm(self, disk: SimulatedDisk) -> SimulatedDisk:
+        """The disk, which will be struck."""
+        disk.fault, disk.keep, disk.fault_at = self.fault, self.keep, self.at
+        disk.rng.seed(self.at)
+        return disk
 
     @property
     def cuts_power(self) -> bool:
@@ -86,7 +88,7 @@ def record(sweep: str, part: str, **counts: int) -> None:
         file.seek(0)
         parts = json.loads(file.read() or "{}").get("parts", {})
         parts[f"{sweep}, {part}"] = {"sweep": sweep, **counts}
-        whole = {name: 0 for name in ("boundaries", "pairs", "crashes", "second_crashes", "violations")}
+        whole = dict.fromkeys(("boundaries", "pairs", "crashes", "second_crashes", "violations"), 0)
         boundaries = {counts["sweep"]: counts["boundaries"] for counts in parts.values()}
         for name in whole:
             whole[name] = sum(counts.get(name, 0) for counts in parts.values())

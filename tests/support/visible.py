@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memhop import DB
-from tests.support.memories import every
+from tests.support import memories
 
 QUERIES = (
     "kayak",
@@ -27,8 +27,14 @@ OPTIONS: tuple[Mapping[str, Any], ...] = (
 )
 
 
-def seen(db: DB, queries: Iterable[str] = QUERIES, options: Iterable[Mapping[str, Any]] = OPTIONS) -> dict[str, Any]:
-    """Every listing, the counts, and each query with each of the options."""
+def seen(
+    db: DB, queries: Iterable[str] = QUERIES, options: Iterable[Mapping[str, Any]] = OPTIONS, *, page: int = 3
+) -> dict[str, Any]:
+    """Every listing, in pages of this size, the counts, and each query with each of the options."""
+
+    def every(listing: Any, **arguments: Any) -> list[Any]:
+        return memories.every(listing, page=page, **arguments)
+
     scenes = every(db.scenes.list)
     stats = db.stats()
     shown: dict[str, Any] = {
