@@ -18,10 +18,9 @@ from memhop.common.errors import StorageError
 from tests.support.examination import Examiner
 from tests.support.memory_workload import Morning, Promises, mornings, run
 from tests.support.simulated_disk import PowerCut, SimulatedDisk
-from tests.support.strikes import SURVIVALS, Strike, record, strikes
+from tests.support.strikes import AFTER_AN_ERROR, SURVIVALS, Strike, record, strikes
 
 PARTS = 8
-AFTER_AN_ERROR = (SURVIVALS[0], SURVIVALS[1], SURVIVALS[4], SURVIVALS[7])
 REPLAY = "MEMHOP_STRIKE={} python -m pytest -s tests/crash/test_public_calls.py"
 
 

@@ -25,6 +25,7 @@ SURVIVALS: tuple[tuple[Survival, int], ...] = (
     ("unnamed", 5),
     ("unnamed", 6),
 )
+AFTER_AN_ERROR = tuple(found for found in SURVIVALS if found[1] in (0, 3, 5) and found[0] != "renamed")
 _EVERYWHERE: tuple[tuple[Fault, int | None], ...] = (("stop", 0), ("eio", 0), ("enospc", 0), ("broken", 0))
 _WRITE: tuple[tuple[Fault, int | None], ...] = (
     *(("torn", keep) for keep in (1, 24, None, -1)),  # of the first frame: a byte, its head
