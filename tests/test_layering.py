@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "api": frozenset(
         {
             "search", "repo", "models", "common",
-            "core.meh_file", "core.compaction", "core.recovery", "core.verify",
+            "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.verify",
         }
     ),
     "cli": frozenset({"api", "common", ""}),

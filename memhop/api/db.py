@@ -14,10 +14,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memhop.common.clock import Clock, SystemClock
-from memhop.common.config import check_choice, check_name
+from memhop.common.config import check_choice, check_int, check_name
 from memhop.common.errors import Closed, InvalidRequest
 
 if TYPE_CHECKING:
@@ -50,9 +51,10 @@ class DB:
         embedder: Embedder | None = None,
         mode: str = "exclusive",
         durability: str = "full",
-        wait: float = 0.0,
+        wait: float | None = None,
         create: bool = True,
         purpose: str = "memhop",
+        max_bytes: int | None = None,
         clock: Clock | None = None,
     ) -> DB:
         """Open a memory, creating it if there is none.
@@ -61,17 +63,23 @@ class DB:
             path: The file, usually ending in `.meh`. Its folder must exist. Created with permissions 0600.
             embedder: Turns text into vectors for the semantic channels; see `memhop.models`. None: recall works by
                 words alone, and not one socket is opened.
-            mode: "exclusive": this handle alone has the file.
+            mode: "exclusive": this handle alone writes to the file, until it is closed. "shared": any number of
+                processes read and write; each write waits for its turn and sees what the others wrote. "read": never
+                waits, never writes, sees what the others write, and needs no permission to write; calls that write
+                raise WriteRefused, and recall counts no usage.
             durability: What a returned call means. "full": it is on the disk (fsync; threads share one). "relaxed":
                 it will be within 200 ms. "none": the operating system decides. A crash never breaks the file at any
                 level, it can only lose the last calls.
-            wait: Seconds to wait for another holder of the file, 0..3600. 0: fail at once.
-            create: Whether a missing file is created (else a StorageError names the path).
+            wait: Seconds to wait for others, 0..3600: an exclusive handle for the file, when it is opened; a shared one
+                for its turn, at each write. None: 0 and 10.
+            create: Whether a missing file is created (else a StorageError names the path). Not in mode "read".
             purpose: What others are told this holder is doing, should they find the file locked.
+            max_bytes: Refuse writes that would make the file larger than this, at least 1 MiB. Erasing is always
+                possible. None: no limit.
             clock: Where "now" comes from; for tests and replays.
 
         Raises:
-            Locked: another process, or another handle of this one, has the file.
+            Locked: another process, or another handle of this one, has the file; names it.
             BadFormat: not a .meh file, or one written by a newer version.
             Corrupt, StorageError: the file or disk is damaged beyond reading, or the folder is missing.
             InvalidRequest: an argument does not do.
@@ -84,8 +92,10 @@ class DB:
         if not isinstance(path, str | os.PathLike) or "\0" in str(path):
             shown = "a text with a NUL character" if isinstance(path, str) else f"a {type(path).__name__}"
             raise InvalidRequest(f"{shown} is not a path", field="path", allowed="a str or Path")
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= 3600:
-            raise InvalidRequest(f"{wait!r:.40} is not allowed", field="wait", allowed="seconds, 0 to 3600")
+        if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= 3600):
+            raise InvalidRequest(f"{wait!r:.40} is not allowed", field="wait", allowed="seconds, 0 to 3600, or None")
+        if max_bytes is not None:
+            check_int(max_bytes, field="max_bytes", low=1 << 20, high=1 << 62)
         check_name(purpose, field="purpose")
         check_choice(durability, field="durability", choices=("full", "relaxed", "none"))
         _check_has("embedder", embedder, ("name", "digest", "max_batch", "embed"))
@@ -98,6 +108,7 @@ class DB:
             wait=wait,
             create=create,
             purpose=purpose,
+            max_bytes=max_bytes,
             now_ms=chosen_clock.now_ms,
         )
         return cls(file, embedder=embedder, clock=chosen_clock)
@@ -451,7 +462,9 @@ class DB:
     def _namespace(self, name: str) -> Any:
         from memhop.api import namespaces
 
-        return getattr(namespaces, name)(self._store)
+        if self._closed:
+            raise Closed("the memory was closed")
+        return getattr(namespaces, name)(self)
 
     # -- upkeep ----------------------------------------------------------------------------------------------
 
@@ -499,16 +512,49 @@ class DB:
 
         return verified(self._file.verify(deep=deep))
 
+    def refresh(self) -> bool:
+        """Take in what other processes have written since. True if there was anything.
+
+        Every call of a shared or reading handle does this by itself first; use it to learn whether there is news. An
+        exclusive handle has none.
+
+        Raises:
+            StorageError: another memory stands at the path now.
+
+        Cost: some microseconds when there is nothing new, else 2 us per new record.
+        """
+        return self._open_store().refresh()
+
+    def at(self, when: int | datetime) -> DB:
+        """The memory as it was: a read-only handle that answers every reading call as it would have been answered then.
+
+        Args:
+            when: A commit number (see `stats().commit`), or an aware datetime: the newest commit up to then.
+
+        Returns:
+            A handle of its own, to be closed. "Now" is `when`, or the time of the commit.
+
+        Raises:
+            InvalidRequest: no such commit, or compaction without `keep_history` has dropped that time; the error says
+                from when on the past is there.
+
+        Cost: as `open`, plus replaying what came between the last checkpoint before `when` and `when`.
+        """
+        from memhop.api.past import open_at
+
+        file, clock = open_at(self.path, when)
+        return DB(file, embedder=self._embedder, clock=clock)
+
     def close(self) -> None:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
-            if self._store_or_none is not None:
-                self._store_or_none.close()
-            else:
-                self._file.close()
+        if self._store_or_none is not None:
+            self._store_or_none.close()
+        else:
+            self._file.close()
 
     @property
     def closed(self) -> bool:
@@ -528,6 +574,15 @@ class DB:
 
     @property
     def _store(self) -> Store:
+        """The store, up to date with what other processes wrote."""
+        store = self._open_store()
+        store.refresh()
+        return store
+
+    def _open_store(self) -> Store:
+        store = self._store_or_none
+        if store is not None and not self._closed:
+            return store
         with self._lock:
             if self._closed:
                 raise Closed("the memory was closed")

@@ -22,6 +22,7 @@ from memhop.repo.l0_profile import PROFILE_ID, Profile
 from memhop.repo.record import Kind, Record, Role, all_of
 
 if TYPE_CHECKING:
+    from memhop.api.db import DB
     from memhop.repo.store import Batch, Store
 
 ROLES = tuple(role.name.lower() for role in Role if role is not Role.NONE)
@@ -32,17 +33,23 @@ _MESSAGE_FIELDS = frozenset(("text", "role", "speaker", "at", "session", "extern
 class Namespace:
     """Base: a view on one layer of the store."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, db: DB) -> None:
+        self._db = db
+
+    @property
+    def _store(self) -> Store:
+        """The store, up to date with other processes: look once per call, and not under its lock."""
+        return self._db._store
 
     def _page(
         self, record_type: type[Record], group: int, convert_one: Any, limit: int, cursor: str | None, newest: bool
     ) -> results.Page:
         limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
         after = _place(cursor)
-        with self._store.lock:
-            places = self._store.places(group, after=after, limit=limit + 1, descending=newest)
-            found = self._store.at_places(record_type, places[:limit])
+        store = self._store
+        with store.lock:
+            places = store.places(group, after=after, limit=limit + 1, descending=newest)
+            found = store.at_places(record_type, places[:limit])
         return results.Page(
             items=tuple(convert_one(record) for _, record in found),
             next=_cursor(places[limit - 1]) if len(places) > limit else None,
@@ -80,26 +87,14 @@ class Archive(Namespace):
         Raises:
             InvalidRequest: a value does not do (`items[3].text` names the place); nothing was written.
         """
-        now = self._store.clock.now_ms()
+        store = self._store
+        now = store.clock.now_ms()
         drafts = [_message(item, now, f"items[{index}].") for index, item in enumerate(bounded(messages))]
         check_total(draft.text for draft in drafts)
-        with self._store.writing() as batch:
+        with store.writing() as batch:
             pending: dict[int, l4_archive.Message] = {}
-            stored = [self._put(batch, message, pending, index) for index, message in enumerate(drafts)]
+            stored = [_put(store, batch, message, pending, index) for index, message in enumerate(drafts)]
         return tuple(to_hex(message.id) for message in stored)
-
-    def _put(
-        self, batch: Batch, message: l4_archive.Message, pending: dict[int, l4_archive.Message], index: int
-    ) -> l4_archive.Message:
-        from memhop.search.turn import known_message
-
-        known = known_message(self._store, message, pending, field=f"items[{index}].external_id")
-        if known is not None:
-            return known
-        stored = batch.new(message, message.session, message.at, message.speaker, message.text)
-        if message.external_id:
-            pending[l4_archive.external_message(message.session, message.external_id)] = stored
-        return stored
 
     def get(self, id: str) -> results.Message:
         """The message. Raises NotFound, InvalidRequest."""
@@ -121,6 +116,20 @@ class Archive(Namespace):
         if session is not None:
             group = l4_archive.session_group(check_name(session, field="session"))
         return self._page(l4_archive.Message, group, convert.message, limit, cursor, newest_first)
+
+
+def _put(
+    store: Store, batch: Batch, message: l4_archive.Message, pending: dict[int, l4_archive.Message], index: int
+) -> l4_archive.Message:
+    from memhop.search.turn import known_message
+
+    known = known_message(store, message, pending, field=f"items[{index}].external_id")
+    if known is not None:
+        return known
+    stored = batch.new(message, message.session, message.at, message.speaker, message.text)
+    if message.external_id:
+        pending[l4_archive.external_message(message.session, message.external_id)] = stored
+    return stored
 
 
 def bounded(items: Iterable[Any]) -> Iterable[Any]:
@@ -211,8 +220,9 @@ class Scenes(Namespace):
         return self._page(l2_context.Scene, all_of(Kind.SCENE), self._result, limit, cursor, newest_first)
 
     def _result(self, scene: l2_context.Scene) -> results.Scene:
-        with self._store.lock:
-            topics = self._store.views.groups.count(l2_context.topics_of(scene.id))
+        store = self._store
+        with store.lock:
+            topics = store.views.groups.count(l2_context.topics_of(scene.id))
         return convert.scene(scene, topics)
 
 
@@ -233,8 +243,9 @@ class Topics(Namespace):
 
     def messages(self, topic_id: str) -> tuple[results.Message, ...]:
         """What was said in a topic, in order."""
-        topic = self._store.get(l2_context.Topic, from_hex(topic_id, field="topic_id"), field="topic_id")
-        found = (self._store.find(l4_archive.Message, id_) for id_ in topic.messages)
+        store = self._store
+        topic = store.get(l2_context.Topic, from_hex(topic_id, field="topic_id"), field="topic_id")
+        found = (store.find(l4_archive.Message, id_) for id_ in topic.messages)
         return tuple(convert.message(message) for message in found if message is not None)
 
 
@@ -255,14 +266,15 @@ class Profiles(Namespace):
         checked = {field: _profile_field(field, value) for field, value in fields.items()}
         if not checked:
             return self.get()
-        now = self._store.clock.now_ms()
+        store = self._store
+        now = store.clock.now_ms()
 
         def fill(batch: Batch) -> Profile:
-            current = self._store.find(Profile, PROFILE_ID) or Profile()
+            current = store.find(Profile, PROFILE_ID) or Profile()
             changed = msgspec.structs.replace(current, **checked)
             return batch.put(msgspec.structs.replace(changed, updated_at=now), PROFILE_ID)
 
-        return convert.profile(self._store.write(fill))
+        return convert.profile(store.write(fill))
 
 
 def _profile_field(field: str, value: object) -> Any:
@@ -297,14 +309,15 @@ class Knowledge(Namespace):
         body = "" if content == "" else check_text(content, field="content")
         type_name = check_name(node_type, field="node_type", blank=True)
         words = check_names(keywords, field="keywords", most=LIMITS.tags)
-        now = self._store.clock.now_ms()
+        store = self._store
+        now = store.clock.now_ms()
 
         def fill(batch: Batch) -> l3_knowledge.KnowledgeNode:
             graph_id = l3_knowledge.graph_id(name)
-            if self._store.readable(l3_knowledge.Graph, graph_id) is None:
+            if store.readable(l3_knowledge.Graph, graph_id) is None:
                 batch.put(l3_knowledge.Graph(name=name, created_at=now), graph_id)
             node_id = l3_knowledge.node_id(graph_id, node_title)
-            known = self._store.readable(l3_knowledge.KnowledgeNode, node_id)
+            known = store.readable(l3_knowledge.KnowledgeNode, node_id)
             node = l3_knowledge.KnowledgeNode(
                 graph=graph_id,
                 title=node_title,
@@ -316,7 +329,7 @@ class Knowledge(Namespace):
             )
             return batch.put(node, node_id)
 
-        return convert.knowledge(self._store.write(fill))
+        return convert.knowledge(store.write(fill))
 
     def get(self, id: str) -> results.KnowledgeNode:
         """The node. Raises NotFound, InvalidRequest."""
@@ -365,16 +378,17 @@ class Trajectory(Namespace):
         session_name = check_name(session, field="session")
         type_name = check_name(type, field="type")
         body = "" if payload == "" else check_text(payload, field="payload", max_bytes=64 * 1024)
-        now = self._store.clock.now_ms()
+        store = self._store
+        now = store.clock.now_ms()
         moment = time_or_now(at, field="at", now_ms=now)
 
         def fill(batch: Batch) -> l7_trajectory.Event:
-            last = self._store.views.groups.last(l7_trajectory.events_of(session_name))
+            last = store.views.groups.last(l7_trajectory.events_of(session_name))
             seq = last[0] + 1 if last else 1
             event = l7_trajectory.Event(session=session_name, seq=seq, type=type_name, payload=body, at=moment)
             return batch.new(event, session_name, seq)
 
-        return convert.event(self._store.write(fill))
+        return convert.event(store.write(fill))
 
     def read(self, session: str, *, limit: int = 100, cursor: str | None = None) -> results.Page:
         """Steps of a session, in order."""

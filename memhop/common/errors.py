@@ -116,7 +116,10 @@ class Corrupt(StorageError):
 
 
 class Locked(StorageError):
-    """Another process (or another handle of this one) holds the file. Holder values are None when unknown."""
+    """Another process (or another handle of this one) holds the file. Holder values are None when unknown.
+
+    `stopped` says that the holder is a process of this machine that does not run (SIGSTOP, Ctrl-Z).
+    """
 
     code = 5008
 
@@ -128,17 +131,20 @@ class Locked(StorageError):
         host: str | None = None,
         since: str | None = None,
         purpose: str | None = None,
+        stopped: bool = False,
     ) -> None:
         holder = f"process {pid} on {host}, {purpose}, since {since}" if pid else "an unknown process"
-        super().__init__(
-            f"{path} is held by {holder}",
-            hint="close that process, or open with wait=SECONDS",
-        )
+        hint = 'end that process, wait for it longer (wait=SECONDS), or let both share the file (mode="shared")'
+        if stopped:
+            holder += ", which is stopped"
+            hint = f"let it go on with `kill -CONT {pid}`, or end it"
+        super().__init__(f"{path} is held by {holder}", hint=hint)
         self.path = path
         self.pid = pid
         self.host = host
         self.since = since
         self.purpose = purpose
+        self.stopped = stopped
 
 
 class WriteRefused(StorageError):

@@ -63,7 +63,7 @@ def checkpoint(
             )
         infos = [*infos[: len(kept)], info]
         offset += info.bytes
-    manifest = Manifest(state.head, tuple(infos), records.live_bytes, dict(meta))
+    manifest = Manifest(state.head, tuple(infos), records.live_bytes, dict(meta), state.manifest_offset)
     with writer.guard():
         state.end = write_manifest(state.file, offset, salt=salt, manifest=manifest)
     writer.allocated = max(writer.allocated, state.end)

@@ -173,7 +173,7 @@ def compact(
     except OSError as error:
         raise StorageError(f"cannot compact {path}: {error}", hint="free some space") from error
     # From here on the new file is the file. The old one closes when its last reader lets go of it.
-    writer.adopt(fresh)
+    writer.adopt(fresh, on_disk=True)
     writer.moved()
     return CompactReport(
         before, fresh.end, records, fresh.head.number - fresh.identity.base.number, dropped, fresh.identity.generation

@@ -20,7 +20,11 @@ FILE_MODE = 0o600  # a memory is private: no one but its owner reads it
 
 
 class Lock(Protocol):
-    """A held lock."""
+    """A lock between handles. One handle takes and releases it as often as it likes, one thread at a time."""
+
+    def acquire(self, wait: float) -> None:
+        """Take it. Raises Locked after `wait` seconds."""
+        ...
 
     def release(self) -> None:
         """Give it up. A second call does nothing."""
@@ -90,8 +94,8 @@ class Disk(Protocol):
         """Return once created, renamed and removed names in the directory are on the disk."""
         ...
 
-    def lock(self, path: Path, *, wait: float, purpose: str) -> Lock:
-        """Take the lock whose side file is `path`. Raises Locked after `wait` seconds."""
+    def lock(self, path: Path, *, purpose: str) -> Lock:
+        """The lock whose side file is `path`, not yet taken. `purpose` is told to those who wait for it."""
         ...
 
     def entropy(self, length: int) -> bytes:
@@ -192,10 +196,10 @@ class FileDisk:
         finally:
             os.close(descriptor)
 
-    def lock(self, path: Path, *, wait: float, purpose: str) -> Lock:
+    def lock(self, path: Path, *, purpose: str) -> Lock:
         from memhop.core.lock import SideLock
 
-        return SideLock(path, wait=wait, purpose=purpose)
+        return SideLock(path, purpose=purpose)
 
     def entropy(self, length: int) -> bytes:
         return os.urandom(length)

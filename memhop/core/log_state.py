@@ -1,7 +1,8 @@
-"""What one handle knows of the log at one moment, and how that is loaded from the file.
+"""What one handle knows of the log at one moment, how that is loaded from the file, and how it is kept up.
 
 Loading is the same after a clean close, a crash and a failed fsync: newest good header, its checkpoint, and a
-replay of what lies behind. Nothing is written here; core/recovery.py decides what to do about what was found.
+replay of what lies behind. Following what other processes append is the same replay, begun at the head. Nothing is
+written here; core/recovery.py decides what to do about what was found.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from memhop.common.errors import BadFormat, Corrupt
 from memhop.core.commit import decode_commit
 from memhop.core.disk import DiskFile
 from memhop.core.format import (
+    COMMIT_FRAME_SIZE,
     GENESIS,
+    HEAD,
     HEADER_OFFSETS,
     HEADER_SIZE,
     LOG_START,
@@ -33,7 +36,7 @@ from memhop.core.header import (
 from memhop.core.manifest import Manifest, decode_manifest
 from memhop.core.reader import LogReader
 from memhop.core.records import Entry, RecordIndex
-from memhop.core.replay import Replay
+from memhop.core.replay import Batch, Replay
 from memhop.core.segment import Segment
 
 
@@ -49,8 +52,9 @@ class LogState:
         manifest: Of the checkpoint in use, None without one.
         head: The newest commit.
         end: The published end: just past the newest commit or view.
+        mark: The bytes of the head's commit frame, b"" without one. While they stand there, the head is in the log.
         tail: Entries behind the checkpoint, in log order.
-        replay: What the walk over the tail found.
+        replay: What the newest walk over the tail found.
     """
 
     file: DiskFile
@@ -65,6 +69,7 @@ class LogState:
     records: RecordIndex
     head: Point
     end: int
+    mark: bytes
     tail: list[Entry]
     replay: Replay
 
@@ -116,20 +121,85 @@ def load(file: DiskFile, *, end: int | None = None) -> LogState:
         records,
         start,
         start.end,
+        b"",
         [],
         replay,
     )
     for batch in replay:
-        try:
-            entries = records.apply(batch.frames)
-        except Corrupt:
-            rebuild_base(state)
-            entries = records.apply(batch.frames)
-        state.tail += entries
-    state.head = replay.head
+        take_in(state, batch)
     # Views behind the head stay when no header says how far the published bytes go.
     state.end = max(replay.head.end, published if header else replay.views_end)
+    state.mark = _mark(state)
     return state
+
+
+def take_in(state: LogState, batch: Batch) -> None:
+    """Apply one batch of a replay: records, tail and head."""
+    try:
+        entries = state.records.apply(batch.frames)
+    except Corrupt:
+        rebuild_base(state)
+        entries = state.records.apply(batch.frames)
+    state.tail += entries
+    state.head = batch.point
+
+
+def load_calmly(file: DiskFile) -> LogState:
+    """`load` while another process may be writing: what looks like damage is looked at again.
+
+    A batch that was seen half written, next to a later commit that was seen a moment after, looks like rot. Bytes that
+    a proven commit covers are complete when they are read again, so damage is believed once it has been seen twice.
+    """
+    state = load(file)
+    while True:
+        seen = (state.replay.damage, state.headers.count(None), state.checkpoint_lost)
+        if not any(seen):
+            return state
+        again = load(file)
+        if (again.replay.damage, again.headers.count(None), again.checkpoint_lost) == seen:
+            return again
+        state = again
+
+
+def follow(state: LogState) -> LogState | None:
+    """Take in what another handle has appended to the same file.
+
+    Returns:
+        None if there is nothing new; `state`, grown in place; or another state, where the file had to be read anew: a
+        checkpoint was written, or the head was taken back by the process that wrote it.
+
+    Raises: as `load`. Cost: about 3 us when there is nothing new, else as replaying what is.
+    """
+    file = state.file
+    if _mark(state) != state.mark:
+        return load_calmly(file)
+    if not any(file.pread(HEAD.size, state.end)):
+        return None
+    headers = read_headers(file)
+    header = newest(headers)
+    if header is not None and header.manifest != state.manifest_offset:
+        return load_calmly(file)
+    durable = header.durable if header is not None else state.covered
+    replay = Replay(Window(file, file.size()), state.identity.salt, state.head, durable, live=True)
+    batches = list(replay)
+    if replay.damage:
+        return load_calmly(file)
+    if not batches:
+        return None  # a batch that is being written, or was torn
+    for batch in batches:
+        take_in(state, batch)
+    if header is not None:
+        state.headers, state.slot = headers, headers.index(header)
+    state.replay = replay
+    state.end = max(state.end, replay.head.end)
+    state.mark = _mark(state)
+    return state
+
+
+def _mark(state: LogState) -> bytes:
+    if state.head.number == state.identity.base.number:
+        return b""
+    return state.file.pread(COMMIT_FRAME_SIZE, state.head.end - COMMIT_FRAME_SIZE)
 
 
 def rebuild_base(state: LogState) -> None:
@@ -164,8 +234,8 @@ def read_identity(
     file: DiskFile, window: Window
 ) -> tuple[tuple[Header | None, Header | None], Header | None, Identity, bool]:
     """Both headers, the live one, who the file is, and whether its genesis frame is lost. Raises BadFormat."""
-    first, second = (decode_header(file.pread(HEADER_SIZE, offset)) for offset in HEADER_OFFSETS)
-    header = newest((first, second))
+    headers = read_headers(file)
+    header = newest(headers)
     sight = examine(window, 0, LOG_START, mend=False)
     genesis = None
     if not sight.fault and sight.ref is not None and sight.ref.kind == GENESIS:
@@ -173,12 +243,18 @@ def read_identity(
     if header is None:
         if genesis is None:
             raise BadFormat(explain_foreign(file.pread(16, 0)), hint="check the path, or restore a backup")
-        return (None, None), None, genesis, False
+        return headers, None, genesis, False
     if genesis is not None and (genesis.uuid, genesis.salt) == (header.uuid, header.salt):
-        return (first, second), header, genesis, False
+        return headers, header, genesis, False
     base = header.covered if not header.manifest else _first_base(window, header)
     identity = Identity(header.uuid, header.salt, header.generation, header.created_ms, base)
-    return (first, second), header, identity, True
+    return headers, header, identity, True
+
+
+def read_headers(file: DiskFile) -> tuple[Header | None, Header | None]:
+    """Both headers, None where the bytes do not check out. Raises BadFormat for those of a newer version."""
+    first, second = (decode_header(file.pread(HEADER_SIZE, offset)) for offset in HEADER_OFFSETS)
+    return first, second
 
 
 def _first_base(window: Window, header: Header) -> Point:

@@ -1,12 +1,14 @@
 """The manifest: JSON that names the live segments of a checkpoint and carries the caller's `meta`.
 
     {"commit": 12, "time_ms": 1700000000000, "end": 9000, "digest": "9f…", "live_bytes": 4096,
+     "previous": 5000,
      "segments": [{"number": 3, "first_commit": 1, "last_commit": 12, "records": 40, "offset": 9000, "bytes": 2048,
                    "sections": [["core.ids", "Q", 9088, 40, 305419896], …]}],
      "meta": {…}}
 
 Like everything on disk it is hostile until checked: each field has a type and a range, segments must follow one
-another, and each section must lie inside its segment's frame and that below the manifest.
+another, and each section must lie inside its segment's frame and that below the manifest. "previous" is the offset of
+the manifest before this one, 0 or absent if there is none.
 """
 
 from __future__ import annotations
@@ -33,12 +35,16 @@ _SECTION_FIELDS = 5
 
 
 class Manifest(NamedTuple):
-    """A checkpoint. `covered` is the newest commit in it, `live_bytes` those of the live record frames there."""
+    """A checkpoint. `covered` is the newest commit in it, `live_bytes` those of the live record frames there.
+
+    `previous`: offset of the manifest before it, 0 if there is none.
+    """
 
     covered: Point
     segments: tuple[SegmentInfo, ...]
     live_bytes: int
     meta: Mapping[str, Any]
+    previous: int = 0
 
 
 class _Unfit(Exception):
@@ -66,6 +72,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
         "end": covered.end,
         "digest": covered.digest.hex(),
         "live_bytes": manifest.live_bytes,
+        "previous": manifest.previous,
         "segments": [
             {
                 "number": info.number,
@@ -133,7 +140,13 @@ def _manifest(value: Any, offset: int) -> Manifest:
     for item in _list(fields.get("segments"), MAX_SEGMENTS):
         segments.append(_segment(_dict(item), number, commit, covered.number, offset))
         number, commit = segments[-1].number, segments[-1].last_commit
-    return Manifest(covered, tuple(segments), _int(fields.get("live_bytes"), 0, offset), _dict(fields.get("meta")))
+    return Manifest(
+        covered,
+        tuple(segments),
+        _int(fields.get("live_bytes"), 0, offset),
+        _dict(fields.get("meta")),
+        _int(fields.get("previous", 0), 0, offset - 1),
+    )
 
 
 def _segment(fields: dict[str, Any], number: int, commit: int, covered: int, limit: int) -> SegmentInfo:

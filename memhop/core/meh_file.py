@@ -1,15 +1,23 @@
 """A `.meh` file in use: open, read, append, checkpoint, compact, verify, close.
 
-One handle has one lock; what is known of the log is one `LogState`. Reading takes the lock for as long as it
-takes to look something up; appending for one pwrite; waiting for fsync happens outside (core/sync.py).
+What a handle knows of the log is one `LogState`. Reading takes the lock of the handle for as long as it takes to look
+something up; appending for one pwrite; waiting for fsync happens outside (core/sync.py).
+
+    mode         the side lock is held       before a write              before a read
+    exclusive    while the file is open      -                           -
+    shared       for each turn (`writing`)   catches up, cuts what a     `catch_up`
+                                             killed writer left behind
+    read         never                       refuses                     `catch_up`
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -17,27 +25,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, MemhopError, StorageError
 from memhop.core.batch import Write, check_writes
 from memhop.core.create import create as create_file
-from memhop.core.disk import Disk, FileDisk, Lock, reason
-from memhop.core.format import DELETED, PURGED
+from memhop.core.disk import Disk, DiskFile, FileDisk, Lock, reason
+from memhop.core.format import DELETED, HEAD, PURGED
 from memhop.core.frame import Window
-from memhop.core.log_state import load, read_identity, rebuild_base
+from memhop.core.gate import Gate
+from memhop.core.header import newest
+from memhop.core.log_state import LogState, follow, load, load_calmly, read_headers, read_identity, rebuild_base
 from memhop.core.manifest import check_meta
 from memhop.core.reading import Reading
 from memhop.core.records import Entry
-from memhop.core.recovery import RecoveryReport, beside, recover, remove_leftovers
+from memhop.core.recovery import RecoveryReport, beside, found, recover, remove_leftovers
+from memhop.core.replay import last_byte
 from memhop.core.segment import Segment, check_sections
 from memhop.core.sync import FULL
 from memhop.core.writer import LogWriter
 
 if TYPE_CHECKING:
     from memhop.core.compaction import CompactReport
+    from memhop.core.past import Moment
     from memhop.core.segment import SectionData
     from memhop.core.verify import VerifyReport
 
 __all__ = ["DELETED", "PURGED", "Commit", "Entry", "MehFile", "RecoveryReport", "Segment", "Write"]
 
-EXCLUSIVE = "exclusive"
-MODES = (EXCLUSIVE,)
+EXCLUSIVE, SHARED, READ = "exclusive", "shared", "read"
+MODES = (EXCLUSIVE, SHARED, READ)
+SHARED_WAIT_S = 10.0  # how long a shared handle waits for its turn unless told otherwise
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Commit(NamedTuple):
@@ -63,31 +77,55 @@ class MehFile(Reading):
 
     Attributes:
         path: Of the file, symbolic links resolved.
-        recovery: What opening found and did.
-        on_rollback: Called, without any lock held, after a failed fsync has taken back commits that were
-            visible: drop what was derived from the log and start again from `segments()` and `tail()`.
+        mode: As it was opened.
+        recovery: What opening found and did; in a shared handle, what its first turn to write found and did.
     """
 
+    mode: str
     recovery: RecoveryReport
-    on_rollback: list[Callable[[], None]]
 
-    def __init__(self, path: Path, disk: Disk, lock: Lock, durability: str, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        disk: Disk,
+        lock: Lock,
+        *,
+        mode: str,
+        durability: str,
+        wait: float,
+        now_ms: Callable[[], int],
+        max_bytes: int | None,
+        at: Moment | None,
+    ) -> None:
         """Not for callers: use `open`."""
-        self.on_rollback = []
+        self.mode = mode
+        self._frozen = at is not None
         self._disk = disk
         self._side_lock = lock
+        self._gate = Gate(lock, path, wait=wait) if mode == SHARED else None
         self._now_ms = now_ms
         self._plan: _Plan | None = None
-        removed = remove_leftovers(disk, path)
-        file = disk.open(path)
-        if file.identity() != disk.identity(path):
+        self._arrived = False
+        removed = remove_leftovers(disk, path) if mode == EXCLUSIVE else ()
+        file, refused = _open_file(disk, path, mode)
+        if mode == EXCLUSIVE and file.identity() != disk.identity(path):
             raise StorageError(f"{path} was replaced while it was being opened", hint="open it again")
-        state = load(file)
-        self.recovery = recover(disk, path, state, now_ms=now_ms(), removed=removed)
-        refused = self.recovery.refused
-        super().__init__(path, LogWriter(disk, path, state, durability=durability, now_ms=now_ms, refused=refused))
-        self._writer.wrote = self.recovery.cut_bytes > 0
-        self._writer.sync.after_failure = self._tell_rollback
+        state = load(file) if mode == EXCLUSIVE else load_calmly(file)
+        if at is not None:
+            from memhop.core.past import state_at
+
+            state = state_at(state, at)
+        writer = LogWriter(disk, path, state, durability=durability, now_ms=now_ms, max_bytes=max_bytes)
+        if mode == EXCLUSIVE:
+            self.recovery = recover(disk, path, state, now_ms=now_ms(), removed=removed)
+            writer.refused = self.recovery.refused
+            writer.adopt(state, on_disk=True)
+            writer.wrote = self.recovery.cut_bytes > 0
+            writer.alone = True
+        else:
+            self.recovery = found(state)
+            writer.refused = refused
+        super().__init__(path, writer)
 
     @classmethod
     def open(
@@ -96,9 +134,11 @@ class MehFile(Reading):
         *,
         mode: str = EXCLUSIVE,
         durability: str = FULL,
-        wait: float = 0.0,
+        wait: float | None = None,
         create: bool = True,
         purpose: str = "memhop",
+        max_bytes: int | None = None,
+        at: Moment | None = None,
         disk: Disk | None = None,
         now_ms: Callable[[], int] = _system_now_ms,
     ) -> MehFile:
@@ -106,12 +146,16 @@ class MehFile(Reading):
 
         Args:
             path: Of the file; its directory must exist. Symbolic links are followed.
-            mode: "exclusive": no other handle can open the file until this one is closed.
+            mode: "exclusive": no other handle can write to the file until this one is closed. "shared": handles of
+                any number of processes write in turns. "read": never locks and never writes. See the module.
             durability: "full" (on disk when a call returns), "relaxed" (within 200 ms), "none" (at checkpoint and
                 close).
-            wait: Seconds to wait for another holder; 0 fails at once.
-            create: Make the file if there is none.
+            wait: Seconds to wait for another holder: exclusive handles once, at opening, shared ones for each turn.
+                None: 0 and `SHARED_WAIT_S`.
+            create: Make the file if there is none; mode "read" never does.
             purpose: Told to whoever finds the file locked.
+            max_bytes: The file may not grow beyond by what is appended; what erases is always taken. None: no limit.
+            at: Show the file as it was at this moment, for ever; mode "read" only. None: the newest commit.
             disk: Where files live. None: the operating system's.
             now_ms: The clock, Unix milliseconds; commit times never go backwards even if it does.
 
@@ -119,75 +163,208 @@ class MehFile(Reading):
             Locked: another handle holds it.
             BadFormat: not a .meh file, or a newer version; nothing is changed.
             StorageError: no such file or directory, no permission, or the disk failed.
-            InvalidRequest: mode or durability unknown.
+            InvalidRequest: mode or durability unknown, or nothing is left of the moment `at`.
 
         Cost: O(segments + frames behind the newest checkpoint), then O(1) per call.
         """
-        if mode not in MODES:
-            raise InvalidRequest(f"{mode!r}", field="mode", allowed=", ".join(MODES))
+        if mode not in MODES or (at is not None and mode != READ):
+            raise InvalidRequest(f"{mode!r:.40} does not do", field="mode", allowed=READ if at else ", ".join(MODES))
         if sys.byteorder != "little":
             raise StorageError("a .meh file is used in place and needs a little-endian machine")
+        if wait is None:
+            wait = SHARED_WAIT_S if mode == SHARED else 0.0
         real = Path(os.path.realpath(path))
         disk = disk or FileDisk()
-        lock: Lock | None = None
+        lock = disk.lock(beside(real, ".lock"), purpose=purpose)
+        create = create and mode != READ
         try:
-            _look_first(disk, real, create)
-            lock = disk.lock(beside(real, ".lock"), wait=wait, purpose=purpose)
-            if create and disk.identity(real) is None:
-                remove_leftovers(disk, real)
-                create_file(disk, real, now_ms=now_ms())
-            return cls(real, disk, lock, durability, now_ms)
+            missing = _look_first(disk, real, create)
+            if mode == EXCLUSIVE or missing:
+                lock.acquire(wait)
+                if create and disk.identity(real) is None:
+                    remove_leftovers(disk, real)
+                    create_file(disk, real, now_ms=now_ms())
+                if mode != EXCLUSIVE:
+                    lock.release()
+            return cls(
+                real,
+                disk,
+                lock,
+                mode=mode,
+                durability=durability,
+                wait=wait,
+                now_ms=now_ms,
+                max_bytes=max_bytes,
+                at=at,
+            )
         except BaseException as error:
-            if lock is not None:
-                lock.release()
+            lock.release()
             if isinstance(error, BadFormat):
                 raise BadFormat(f"{real}: {error.message}", hint=error.hint) from None
             if isinstance(error, OSError) and not isinstance(error, MemhopError):
                 raise StorageError(f"cannot open {real}: {reason(error)}", hint=_hint(error)) from error
             raise
 
+    # -- keeping up with other processes ---------------------------------------------------------------------
+
+    def catch_up(self) -> bool:
+        """Take in what other processes have written since. True if there was anything.
+
+        An exclusive handle, or one opened `at` a moment, has nothing to take in. A file that was deleted is read on as
+        it was.
+
+        Raises:
+            StorageError: another memory stands at the path now, or the disk failed.
+
+        Cost: about 5 us when there is nothing new, else as replaying what is.
+        """
+        if self.mode == EXCLUSIVE or self._frozen:
+            return False
+        with self.lock, self._writer.lock:
+            self._state()
+            try:
+                return self._take_in()
+            except MemhopError:
+                raise
+            except OSError as error:
+                raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+
+    def _take_in(self) -> bool:
+        writer = self._writer
+        there = self._disk.identity(self.path)
+        if there is not None and there != writer.state.file.identity():
+            return self._move_over()
+        grown = follow(writer.state)
+        if grown is None:
+            return False
+        if grown is not writer.state:
+            writer.adopt(grown, on_disk=False)
+        elif grown.header is not None:
+            writer.floor = max(writer.floor, grown.header.published)
+        return True
+
+    def _move_over(self) -> bool:
+        """Go on with the file that stands at the path now: compacted, restored, or put there by mistake."""
+        try:
+            file, refused = _open_file(self._disk, self.path, self.mode)
+        except FileNotFoundError:
+            return False
+        fresh = load_calmly(file)
+        if fresh.identity.uuid != self._writer.state.identity.uuid:
+            raise StorageError(f"{self.path} is another memory now", hint="open it again")
+        self._writer.refused = self._writer.refused or refused
+        self._writer.adopt(fresh, on_disk=False)
+        return True
+
+    @contextmanager
+    def writing(self, *, wait: float | None = None) -> Iterator[bool]:
+        """A turn to write: other processes are kept out, and this handle knows all that they have written.
+
+        Exclusive handles are always in their turn, and those opened for reading never; then nothing happens. What is
+        appended in a shared handle's turn is made durable before it ends.
+
+        Args:
+            wait: Seconds to wait for the turn. None: as the handle was opened.
+
+        Yields:
+            Whether a turn begins here; False inside another one of the same thread.
+
+        Raises:
+            Locked: others did not finish in time; names the holder.
+            WriteRefused, StorageError: as `append`.
+        """
+        if self._gate is None:
+            yield False
+            return
+        self._state()
+        self._writer.check()
+        with self._gate.turn(wait) as begins:
+            if begins:
+                with self.lock:
+                    self._arrive()
+            try:
+                yield begins
+            finally:
+                if begins:
+                    with self._writer.lock:
+                        self._writer.end_turn()
+
+    def _arrive(self) -> None:
+        """At the begin of a turn: catch up, and cut what a killed writer has left. Needs `lock`."""
+        writer = self._writer
+        with writer.sync.leader, writer.lock:
+            self._state()
+            try:
+                self._take_in()
+                removed = () if self._arrived else remove_leftovers(self._disk, self.path)
+                state = writer.state
+                if self._residue(state):
+                    state = load(state.file)
+                    self.recovery = recover(self._disk, self.path, state, now_ms=self._now_ms(), removed=removed)
+                    writer.adopt(state, on_disk=False)
+                    writer.refused = self.recovery.refused
+                    writer.check()
+                headers = read_headers(state.file)
+                if (live := newest(headers)) is not None:
+                    state.headers, state.slot = headers, headers.index(live)
+            except MemhopError:
+                raise
+            except OSError as error:
+                raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+            self._arrived = True
+            writer.begin_turn()
+
+    def _residue(self, state: LogState) -> bool:
+        """Whether something stands behind the published end. After the first look, only a killed writer's batch can."""
+        size = state.file.size()
+        if size <= state.end:
+            return False
+        if self._arrived:
+            return any(state.file.pread(HEAD.size, state.end))
+        return last_byte(Window(state.file, size), state.end) > state.end
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
     def append(self, writes: Sequence[Write], *, wait: bool = True) -> Commit:
         """Write a batch: one commit, all or nothing, visible at once, durable when the call returns.
 
         Args:
             writes: At least one. An id may occur more than once; the last one counts.
-            wait: False returns once the batch is written; call `sync(commit.number)` before telling anyone.
+            wait: False returns once the batch is written; call `sync(commit.number)` before telling anyone. A shared
+                handle waits all the same, unless it is in a turn.
 
         Raises:
             InvalidRequest: a field is out of range, or a live id would change its kind. Nothing was written.
-            StorageError: the disk failed. The batch is not in the file, or (a failed fsync) was taken back.
-            WriteRefused: an earlier failure needs a reopen.
+            Locked: another process did not finish its turn in time. Nothing was written.
+            StorageError: the disk failed, the file is no longer at its path, or `max_bytes` is reached. The batch is
+                not in the file, or (a failed fsync) was taken back.
+            WriteRefused: an earlier failure needs a reopen, or the handle is for reading.
 
         Cost: one pwrite and, shared with other threads, one fsync.
         """
         check_writes(writes)
-        with self._writer.lock:
-            self._state()
-            point, entries = self._writer.append(writes)
-        if wait:
-            self.sync(point.number)
+        with self.writing() as own_turn:
+            with self._writer.lock:
+                self._state()
+                point, entries = self._writer.append(writes)
+            if wait or own_turn:
+                self.sync(point.number)
         return Commit(point.number, point.time_ms, entries, point.end)
 
     def sync(self, commit_number: int) -> None:
         """Return when a commit has the durability this handle promises. Raises as `append` does."""
         self._state()
-        try:
-            self._writer.sync.after_write(commit_number)
-        finally:
-            self._tell_rollback()
+        self._writer.sync.after_write(commit_number)
 
     def flush(self) -> None:
         """Put everything on the disk now, whatever the durability level. Raises as `append` does."""
-        number = self._state().head.number
-        try:
-            self._writer.sync.force(number)
-        finally:
-            self._tell_rollback()
+        self._writer.sync.force(self._state().head.number)
 
     def plan_checkpoint(self, *, everything: bool = False) -> Sequence[Segment]:
         """The newest segments which the next `checkpoint` will merge with what is new.
 
-        The caller merges its own sections of them. Nothing may be appended between this call and `checkpoint`.
+        The caller merges its own sections of them. Nothing may be appended between this call and `checkpoint`: a shared
+        handle makes both in one turn.
 
         Args:
             everything: All segments, so that views can be rebuilt from scratch.
@@ -221,23 +398,20 @@ class MehFile(Reading):
 
         check_sections(sections)
         meta = check_meta(meta)
-        try:
-            with self._writer.sync.leader, self._writer.lock:
-                state = self._state()
-                if self._plan is None:
-                    self.plan_checkpoint()
-                plan, self._plan = self._plan, None
-                if plan is not None and plan.number != state.head.number:
-                    raise InvalidRequest(
-                        f"planned at commit {plan.number}, now at {state.head.number}",
-                        field="sections",
-                        allowed="plan_checkpoint() and checkpoint() with no append between them",
-                    )
-                fresh = state.head.number > state.covered.number or bool(plan and plan.suffix)
-                if plan is not None and (fresh or meta != self.meta):
-                    checkpoint(self._writer, plan.suffix if fresh else None, sections, meta)
-        finally:
-            self._tell_rollback()
+        with self.writing(), self._writer.sync.leader, self._writer.lock:
+            state = self._state()
+            if self._plan is None:
+                self.plan_checkpoint()
+            plan, self._plan = self._plan, None
+            if plan is not None and plan.number != state.head.number:
+                raise InvalidRequest(
+                    f"planned at commit {plan.number}, now at {state.head.number}",
+                    field="sections",
+                    allowed="plan_checkpoint() and checkpoint() with no append between them",
+                )
+            fresh = state.head.number > state.covered.number or bool(plan and plan.suffix)
+            if plan is not None and (fresh or meta != self.meta):
+                checkpoint(self._writer, plan.suffix if fresh else None, sections, meta)
 
     def compact(
         self,
@@ -263,21 +437,18 @@ class MehFile(Reading):
         from memhop.core.compaction import compact
 
         meta = check_meta(meta)
-        try:
-            with self._writer.sync.leader, self._writer.lock:
-                self._state()
-                self._plan = None
-                return compact(
-                    self._disk,
-                    self.path,
-                    self._writer,
-                    sections_of,
-                    meta,
-                    keep_history=keep_history,
-                    now_ms=self._now_ms,
-                )
-        finally:
-            self._tell_rollback()
+        with self.writing(), self._writer.sync.leader, self._writer.lock:
+            self._state()
+            self._plan = None
+            return compact(
+                self._disk,
+                self.path,
+                self._writer,
+                sections_of,
+                meta,
+                keep_history=keep_history,
+                now_ms=self._now_ms,
+            )
 
     def verify(self, *, deep: bool = False) -> VerifyReport:
         """Check every byte that means something. See core/verify.py.
@@ -287,6 +458,8 @@ class MehFile(Reading):
         """
         from memhop.core.verify import verify
 
+        if self._frozen:
+            raise InvalidRequest("the past is no file of its own", field="at", allowed="a handle of the whole file")
         with self._writer.lock:
             try:
                 return verify(self._state(), deep=deep)
@@ -298,7 +471,8 @@ class MehFile(Reading):
     def close(self) -> None:
         """Sync what was written, give the lock and reserved space back. A second call does nothing.
 
-        Views of the file stay valid. A forked child's close leaves everything to the parent.
+        Views of the file stay valid. A forked child's close leaves everything to the parent. A shared handle that finds
+        another at work leaves the reserved space to that one.
 
         Raises:
             StorageError: the last sync failed; the handle is closed all the same.
@@ -308,19 +482,28 @@ class MehFile(Reading):
         writer = self._writer
         writer.sync.cancel()
         try:
-            with writer.sync.leader, writer.lock:
-                if not self._closed:
-                    self._closed = True
-                    try:
-                        if not writer.broken:
-                            writer.settle()
-                    finally:
-                        writer.state.file.close()
-                        self._side_lock.release()
+            with ExitStack() as turn:
+                if writer.wrote and not writer.refused:
+                    with suppress(StorageError):
+                        turn.enter_context(self.writing(wait=0.0))
+                with writer.sync.leader, writer.lock:
+                    self._close()
         except MemhopError:
             raise
         except OSError as error:
             raise StorageError(f"cannot close {self.path}: {reason(error)}") from error
+
+    def _close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if not self._writer.broken:
+                self._writer.settle()
+        finally:
+            self._writer.state.file.close()
+            if self.mode == EXCLUSIVE:
+                self._side_lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -330,26 +513,31 @@ class MehFile(Reading):
     ) -> None:
         self.close()
 
-    def _tell_rollback(self) -> None:
-        """Without any lock held: the callbacks take the caller's locks."""
-        with self._writer.lock:
-            tell, self._writer.rolled_back = self._writer.rolled_back, False
-        if tell:
-            for callback in list(self.on_rollback):
-                callback()
 
-
-def _look_first(disk: Disk, path: Path, create: bool) -> None:
-    """Refuse what is no .meh file before a side file is left beside it. Raises OSError, BadFormat."""
+def _look_first(disk: Disk, path: Path, create: bool) -> bool:
+    """Refuse what is no .meh file before a side file is left beside it. True: there is nothing, and it may be made."""
     if disk.identity(path) is None:
         if not create:
             raise StorageError(f"there is no file {path}", hint="check the path, or open with create=True")
-        return
+        return True
     file = disk.open(path, write=False)
     try:
         read_identity(file, Window(file, file.size()))
     finally:
         file.close()
+    return False
+
+
+def _open_file(disk: Disk, path: Path, mode: str) -> tuple[DiskFile, str]:
+    """The file, and why it cannot be written to: a shared handle reads what it is not allowed to write."""
+    if mode == READ:
+        return disk.open(path, write=False), 'it was opened with mode="read"'
+    try:
+        return disk.open(path), ""
+    except OSError as error:
+        if mode != SHARED or error.errno not in _READ_ONLY:
+            raise
+        return disk.open(path, write=False), f"it may only be read ({reason(error)})"
 
 
 def _hint(error: OSError) -> str | None:

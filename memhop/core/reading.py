@@ -7,6 +7,7 @@ bytes) or replaced as a whole (the state). Listing takes the lock for the time o
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,17 @@ class Reading:
     """What `MehFile` can do without writing. Safe from several threads.
 
     Every call raises Closed after `close`, and in a forked child: its lock belongs to the parent.
+
+    Attributes:
+        lock: Hold it to see one state over several calls: what other processes write is taken in under it alone. Taken
+            before any other lock of the handle, after its turn to write.
     """
 
     path: Path
 
     def __init__(self, path: Path, writer: LogWriter) -> None:
         self.path = path
+        self.lock = threading.RLock()
         self._writer = writer
         self._pid = os.getpid()
         self._closed = False
@@ -103,17 +109,35 @@ class Reading:
         """Size of the file, reserved space included."""
         return max(self._state().end, self._writer.allocated)
 
+    @property
+    def epoch(self) -> int:
+        """Counts how often the state was replaced: by compaction, by a failed fsync that took commits back, by what
+        other processes did. Offsets and whatever was derived hold within one epoch."""
+        return self._writer.epoch
+
+    def fetch(self, id: int) -> tuple[int, int, bytes] | None:
+        """(kind, offset, payload) of the live record, or None: `locate` and `read` of one state.
+
+        Raises:
+            Corrupt: its bytes fail their checksum.
+        """
+        state = self._state()
+        row = self._locate(state, id)
+        return None if row is None else (*row, bytes(self._frame(state, row[1])[1]))
+
     def locate(self, id: int) -> tuple[int, int] | None:
-        """(kind, offset) of the live record, or None. Offsets hold until `compact` or a rollback.
+        """(kind, offset) of the live record, or None. Offsets hold within one `epoch`.
 
         Cost: O(segments * log records), without a lock.
         """
-        state = self._state()
+        return self._locate(self._state(), id)
+
+    def _locate(self, state: LogState, id_: int) -> tuple[int, int] | None:
         try:
-            return state.records.locate(id)
+            return state.records.locate(id_)
         except Corrupt:
             with self._writer.lock:
-                return locate_healing(state, id)
+                return locate_healing(state, id_)
 
     def read(self, offset: int) -> tuple[int, int, bytes]:
         """(kind, id, payload) of the record frame at `offset`.
@@ -121,16 +145,15 @@ class Reading:
         Raises:
             Corrupt: its bytes fail their checksum, or no record frame stands there.
         """
-        ref, payload = self._frame(offset)
+        ref, payload = self._frame(self._state(), offset)
         return ref.kind, ref.id, bytes(payload)
 
     def payload_at(self, offset: int) -> tuple[int, int]:
         """(offset, length) of the payload of the frame at `offset`, whose CRC is checked now. Raises as `read`."""
-        ref, _ = self._frame(offset)
+        ref, _ = self._frame(self._state(), offset)
         return offset + HEAD.size, ref.length
 
-    def _frame(self, offset: int) -> tuple[FrameRef, memoryview]:
-        state = self._state()
+    def _frame(self, state: LogState, offset: int) -> tuple[FrameRef, memoryview]:
         try:
             return state.reader.frame(offset, state.end)
         except MemhopError:

@@ -6,7 +6,7 @@ still opened for reading; the handle then refuses writes and says why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memhop.core.disk import Disk, DiskFile, quietly, write_all
@@ -73,18 +73,20 @@ def recover(disk: Disk, path: Path, state: LogState, *, now_ms: int, removed: tu
             file.fsync()  # the tail of a killed process may be in memory alone, and others will build on it
     except OSError as error:
         refused = f"the torn tail could not be saved and cut: {error}"
+    return replace(found(state), cut_bytes=cut, torn_file=torn_file, removed=removed, refused=refused)
+
+
+def found(state: LogState) -> RecoveryReport:
+    """What there is to say of a file that was opened and left as it is."""
+    replay = state.replay
     blank = state.header is not None and state.header.sequence == 1
     return RecoveryReport(
         replayed_commits=state.head.number - state.covered.number,
-        cut_bytes=cut,
-        torn_file=torn_file,
         damage=tuple(replay.damage[:MOST_DAMAGES]),
         damaged=len(replay.damage),
         headers_lost=0 if blank else state.headers.count(None),
         checkpoint_lost=state.checkpoint_lost,
         shortened=replay.shortened,
-        removed=removed,
-        refused=refused,
     )
 
 

@@ -130,7 +130,7 @@ class Replay:
             position = ref.end
         yield from self._lost_at_the_end()
         self.views_end = max(self.views_end, self.head.end)
-        self.residue_end = _last_byte(self._window, self.views_end)
+        self.residue_end = last_byte(self._window, self.views_end)
 
     def _beyond(self, position: int, sight: Sight) -> int | None:
         if self._live and sight.fault == "end":
@@ -229,7 +229,7 @@ class Replay:
         yield self._accept(proven, whole=False)
 
 
-def _last_byte(window: Window, start: int) -> int:
+def last_byte(window: Window, start: int) -> int:
     """Just past the last byte at or after `start` that is not zero; `start` if there is none."""
     last = position = start
     while position < window.end:

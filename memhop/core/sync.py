@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from memhop.common.errors import InvalidRequest
 from memhop.core.format import Point
@@ -28,7 +29,6 @@ class GroupSync:
     Attributes:
         leader: Held by whoever syncs.
         reached: The newest commit that is on the disk.
-        after_failure: Called without any lock after a sync that no caller waits for has failed.
     """
 
     def __init__(self, level: str, reached: Point, sync: Callable[[], None]) -> None:
@@ -37,7 +37,6 @@ class GroupSync:
         self.level = level
         self.leader = threading.Lock()
         self.reached = reached
-        self.after_failure: Callable[[], None] = lambda: None
         self._sync = sync
         self._timer: threading.Timer | None = None
         self._timer_guard = threading.Lock()
@@ -46,7 +45,7 @@ class GroupSync:
         """Return when commit `number` has what the level promises: on disk, within 200 ms, or nothing."""
         if self.level == FULL:
             self.force(number)
-        elif self.level == RELAXED:
+        elif self.level == RELAXED and self.reached.number < number:
             with self._timer_guard:
                 if self._timer is None:
                     self._timer = threading.Timer(RELAXED_MS / 1000, self._on_timer)
@@ -70,8 +69,5 @@ class GroupSync:
     def _on_timer(self) -> None:
         with self._timer_guard:
             self._timer = None
-        try:
-            with self.leader:
-                self._sync()
-        except OSError:  # the handle has rolled back and refuses writes; the next append tells its caller
-            self.after_failure()
+        with suppress(OSError), self.leader:  # a failed handle refuses writes; the next append tells its caller
+            self._sync()

@@ -4,7 +4,8 @@ The rules for failures:
     a write fails          the file is cut back to the published end; the handle goes on. If cutting back fails
                            too, it refuses further writes.
     an fsync fails         what was not synced may be gone although it can still be read. It is taken back: in the
-                           file, in memory, and, through `rolled_back`, in whatever was derived. Writes are refused.
+                           file, in memory, and, told by `epoch`, in whatever was derived. Writes are refused.
+                           Not so behind the back of other processes: what they may have built on is never cut.
     a header write fails   the old header is in use; the new views stay where they are, as dead space.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 from memhop.common.errors import MemhopError, StorageError, WriteRefused
 from memhop.core.batch import Encoder, Write, check_kinds
 from memhop.core.disk import Disk, quietly, write_all
-from memhop.core.format import Point
+from memhop.core.format import COMMIT_FRAME_SIZE, DELETED, Point
 from memhop.core.header import Header
 from memhop.core.log_state import LogState, load, locate_healing
 from memhop.core.records import Entry
@@ -33,38 +34,68 @@ class LogWriter:
     """Owns the state of a handle.
 
     Attributes:
-        state: What is known of the log; replaced as a whole by compaction and rollback.
+        state: What is known of the log; replaced as a whole by compaction, rollback, and what other processes do.
+        epoch: Counts those replacements: what was derived from an older state is void.
         lock: Held for every change of `state` and every write; after `sync.leader` where both are needed.
+        alone: No other process writes to the file now.
         refused: Why no more writes are taken; "" while they are.
         broken: Why not even reads are; "" while they are.
         floor: What is published below here is never taken back, so it may be mapped.
-        rolled_back: An fsync failed and nobody has been told yet.
         wrote: Something was written, so closing has something to do.
     """
 
     def __init__(
-        self, disk: Disk, path: Path, state: LogState, *, durability: str, now_ms: Callable[[], int], refused: str
+        self,
+        disk: Disk,
+        path: Path,
+        state: LogState,
+        *,
+        durability: str,
+        now_ms: Callable[[], int],
+        max_bytes: int | None = None,
     ) -> None:
         self.state = state
+        self.epoch = 0
         self.lock = threading.RLock()
-        self.refused = refused
+        self.alone = False
+        self.refused = ""
         self.broken = ""
-        self.rolled_back = False
         self.wrote = False
         self._disk = disk
         self._path = path
         self._now_ms = now_ms
+        self._max_bytes = max_bytes
         self._directory_synced = False
-        self.adopt(state)
-        self.sync = GroupSync(durability, state.head, self.sync_all)
+        self.sync = GroupSync(durability, state.covered, self.sync_all)
+        self.adopt(state, on_disk=False)
 
-    def adopt(self, state: LogState) -> None:
-        """Go on with a state that was just loaded and is on the disk. It is never taken back."""
+    def adopt(self, state: LogState, *, on_disk: bool) -> None:
+        """Go on with a state that was just loaded.
+
+        Args:
+            on_disk: All of it is there, or others build on it: it is never taken back. Else only what the header says.
+        """
         self.state = state
+        self.epoch += 1
         self.allocated = state.file.size()
-        self.floor = state.end
-        self._durable = state.head.number
+        if on_disk:
+            self.floor, self._durable, self.sync.reached = state.end, state.head.number, state.head
+        else:
+            published = state.header.published if state.header else 0
+            self.floor, self._durable, self.sync.reached = published, state.replay.durable, state.covered
         state.reader.remap(min(self.floor, self.allocated))
+
+    def begin_turn(self) -> None:
+        """From now on nobody else writes, and what there is was published by others: it is never taken back."""
+        self.alone = True
+        self.allocated = self.state.file.size()
+        self.floor = self.state.end
+        self._durable = max(self._durable, self.state.replay.durable)
+
+    def end_turn(self) -> None:
+        """From now on others may build on what was written."""
+        self.floor = self.state.end
+        self.alone = False
 
     def check(self) -> None:
         """Raises WriteRefused where this handle takes no writes."""
@@ -75,21 +106,45 @@ class LogWriter:
         """Write a batch and take it into the state. Needs the lock; raises as `MehFile.append`."""
         self.check()
         state = self.state
+        self._check_place()
         check_kinds(writes, lambda id_: locate_healing(state, id_))
         encoder = Encoder(state.identity.salt, state.head, state.end)
         refs = [encoder.add(write) for write in writes]
         time_ms = max(self._now_ms(), state.head.time_ms)
         point = encoder.close(state.head.number + 1, time_ms, self._durable)
+        self._check_quota(point.end, writes)
         self._reserve(point.end)
         self.wrote = True
+        data = encoder.take()
         with self.guard():
-            write_all(state.file, encoder.take(), state.end)
+            write_all(state.file, data, state.end)
         entries = state.records.apply(refs)
         state.tail += entries
         state.head = point
         state.end = point.end
+        state.mark = bytes(data[-COMMIT_FRAME_SIZE:])
         self.allocated = max(self.allocated, point.end)
         return point, entries
+
+    def _check_place(self) -> None:
+        """What goes into a file without a name is gone at close."""
+        try:
+            there = self._disk.identity(self._path)
+        except OSError as error:
+            raise StorageError(f"cannot look at {self._path}: {error}") from error
+        if there != self.state.file.identity():
+            raise StorageError(
+                f"{self._path} was deleted or replaced while it was open; nothing was written",
+                hint="put the file back, or open it again",
+            )
+
+    def _check_quota(self, end: int, writes: Sequence[Write]) -> None:
+        if self._max_bytes is None or end <= self._max_bytes or any(write.flags & DELETED for write in writes):
+            return  # what erases is always taken, or nothing could be done about a full file
+        raise StorageError(
+            f"{self._path} would grow to {end:,} bytes; nothing was written",
+            hint=f"erase and compact, or allow more than max_bytes={self._max_bytes:,}",
+        )
 
     def _reserve(self, end: int) -> None:
         """Grow the file ahead of the log. Only saves time, so failing is nothing: the write itself will tell."""
@@ -140,12 +195,13 @@ class LogWriter:
 
     def _roll_back(self, error: OSError) -> None:
         self.refused = f"an fsync failed ({error})"
-        self.rolled_back = True
+        if not self.alone:
+            return
         file = self.state.file
         quietly(lambda: file.truncate(self.floor))
         quietly(file.fsync)  # else a crash might bring back what the caller is told has failed
         try:
-            self.adopt(load(file, end=self.floor))
+            self.adopt(load(file, end=self.floor), on_disk=True)
         except OSError as second:
             self.broken = f"an fsync failed ({error}), then reading the file ({second})"
 
@@ -177,7 +233,7 @@ class LogWriter:
     def settle(self) -> None:
         """Before closing: sync, let the header say so, give reserved space back. Needs leader and lock.
 
-        Does nothing if nothing was written.
+        Does nothing if nothing was written, and only syncs where other processes may be writing.
         """
         if not self.wrote or self.refused:
             return
@@ -185,6 +241,8 @@ class LogWriter:
         header = state.header
         if self.sync.reached != state.head:
             self.sync_all()
+        if not self.alone:
+            return
         if header is None or header.durable != state.head or header.published != state.end:
             manifest = state.manifest_offset
             self.write_header(next_header(state, covered=state.covered, manifest=manifest))

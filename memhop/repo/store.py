@@ -4,16 +4,18 @@ Data flow of a write: a caller fills a `Batch` under `store.lock`; it is appende
 same entries are applied to the views, the lock is released, and the call waits for the disk. Threads that commit at
 the same time share one fsync. A reader may see a commit a moment before it is durable; if the disk then fails,
 the file rolls back to the last durable commit and the views are dropped with it.
+
+Where processes share a file, a write is a turn of the file: it begins with what the others have written, and the disk
+is waited for before the next process may go on. Reads see what the others wrote up to the last `refresh`.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memhop.common.errors import Corrupt, InvalidRequest, NotFound
+from memhop.common.errors import Corrupt, InvalidRequest, Locked, NotFound
 from memhop.common.ids import make_id, to_hex
 from memhop.core.batch import Write
 from memhop.core.meh_file import DELETED, PURGED, Commit, MehFile
@@ -107,11 +109,10 @@ class Store:
     def __init__(self, file: MehFile, clock: Clock) -> None:
         self.file = file
         self.clock = clock
-        self.lock = threading.RLock()
+        self.lock = file.lock
         self._views: Views | None = None
         self._usage: dict[int, Usage] = {}
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
-        file.on_rollback.append(self._drop_views)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -120,18 +121,22 @@ class Store:
         located = self.file.locate(id_)
         if located is None or located[0] != record_type.KIND:
             return None
-        record = codec.decode(*self.file.read(located[1]), located[1])
+        record = self._fetch(id_)
         return record if isinstance(record, record_type) else None
 
     def record(self, id_: int) -> Record | None:
         """The live record of this id, of whatever type; None if there is none, or its bytes are damaged."""
-        located = self.file.locate(id_)
-        if located is None:
-            return None
         try:
-            return codec.decode(*self.file.read(located[1]), located[1])
+            return self._fetch(id_)
         except Corrupt:
             return None
+
+    def _fetch(self, id_: int) -> Record | None:
+        found = self.file.fetch(id_)
+        if found is None:
+            return None
+        kind, offset, payload = found
+        return codec.decode(kind, id_, payload, offset)
 
     def get(self, record_type: type[R], id_: int, *, field: str = "id") -> R:
         """Like `find`, but a missing record is an error.
@@ -190,6 +195,8 @@ class Store:
     @property
     def views(self) -> Views:
         """Derived structures, caught up with the log. Hold `lock` while using them."""
+        if self._views is not None and self._views.epoch != self.file.epoch:
+            self._views = None
         if self._views is None:
             from memhop.repo.views import Views
 
@@ -205,16 +212,20 @@ class Store:
         """The writes of one call: what the block puts into the batch is one commit, made when the block ends.
 
         The block runs under `lock`, on the newest state of the log. If it raises, or puts nothing, nothing is
-        written. Afterwards the commit is as durable as the handle promises, and a checkpoint or compaction that has
-        become due is done.
+        written. Afterwards what the block saw and put is as durable as the handle promises, and a checkpoint or
+        compaction that has become due is done.
         """
-        with self.lock:
-            batch = Batch(self)
-            yield batch
-            commit = self._commit(batch) if len(batch) else None
-        if commit is not None:
-            self.file.sync(commit.number)  # without the lock: that is what lets threads share one fsync
-            self._tidy()
+        with self.file.writing():
+            with self.lock:
+                batch = Batch(self)
+                yield batch
+                if len(batch):
+                    self._commit(batch)
+                # Also where nothing was left to write: what another thread wrote a moment ago was acknowledged too.
+                number = self.file.commit_number
+            self.file.sync(number)  # without the lock: that is what lets threads share one fsync
+            if len(batch):
+                self._tidy()
 
     def write(self, fill: Callable[[Batch], R]) -> R:
         """`writing` around `fill`. Returns what `fill` returned."""
@@ -225,14 +236,17 @@ class Store:
         """Append the batch and the buffered usage counters, and apply them to the views. Needs the lock."""
         for usage in self._usage.values():
             batch.put(usage, usage_id(usage.target))
+        views = self.views if self._views is not None else None  # up to date, or `catch_up` would mix versions up
         commit = self.file.append(list(batch._writes()), wait=False)
         self._usage.clear()
-        if self._views is not None:
-            self._views.catch_up(batch._records)
+        if views is not None:
+            views.catch_up(batch._records)
         return commit
 
     def count_use(self, target: int) -> None:
         """Count one recall of `target`. Buffered: written with the next commit, or at close."""
+        if self.file.refused:
+            return
         with self.lock:
             usage = self._usage.get(target)
             if usage is None:
@@ -260,7 +274,7 @@ class Store:
 
     def checkpoint(self) -> bool:
         """Seal everything derived since the last checkpoint into a segment. False: there was nothing new."""
-        with self.lock:
+        with self.file.writing(), self.lock:
             self._write_usage()
             if self.file.covers == self.file.commit_number:
                 return False
@@ -274,26 +288,32 @@ class Store:
 
     def compact(self, *, keep_history: bool = False) -> CompactReport:
         """Rewrite the file without what is dead. On failure the old file stays as it was."""
-        with self.lock:
+        with self.file.writing(), self.lock:
             self._write_usage()
             views = self.views
             self._gather_slabs(views, everything=True)
             report = self.file.compact(lambda: views.seal(0), meta=views.meta(), keep_history=keep_history)
-            self._drop_views()
+            self._views = None
             return report
 
     def close(self) -> None:
-        """Write what is buffered, checkpoint if that pays, close the file."""
-        with self.lock:
-            if not self.file.refused:
-                self._write_usage()
-                if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
-                    self.checkpoint()
-            self._drop_views()
+        """Write what is buffered, checkpoint if that pays, close the file.
+
+        Buffered usage is dropped where another process is writing: nobody waits for a counter.
+        """
+        try:
+            if not self.file.refused and (self._usage or self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES):
+                with suppress(Locked), self.file.writing(wait=0.0), self.lock:
+                    self._write_usage()
+                    if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
+                        self.checkpoint()
+        finally:
+            self._views = None
             self.file.close()
 
-    def _drop_views(self) -> None:
-        self._views = None
+    def refresh(self) -> bool:
+        """Take in what other processes have written since. True if there was anything."""
+        return self.file.catch_up()
 
     def _gather_slabs(self, views: Views, *, everything: bool = False) -> None:
         batch = Batch(self)

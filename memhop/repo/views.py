@@ -72,10 +72,11 @@ class _Part(Mapping[str, "NDArray[Any]"]):
 
 
 class Views:
-    """All derived structures of one file, consistent with one commit."""
+    """All derived structures of one file, consistent with one commit. They hold while `file.epoch` is `epoch`."""
 
     def __init__(self, file: MehFile) -> None:
         self._file = file
+        self.epoch = file.epoch
         self._applied = 0  # entries of file.tail() that are in
         self._reset()
         if self._readable(file):

@@ -1,4 +1,6 @@
-"""Write tests/fixtures/v1.meh: a file as format version 1 left it. Run once per version, never for a released one.
+"""Write tests/fixtures/v1-chained.meh: a file as format version 1 leaves it. Never for one that was released.
+
+v1.meh is the same from the time when a manifest did not name the one before it.
 
     python -m tests.support.make_fixture
 
@@ -14,7 +16,8 @@ from memhop.core.meh_file import DELETED, MehFile, Write
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, TURN, Records, clock, text
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "v1.meh"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURE = FIXTURES / "v1-chained.meh"
 BATCHES = [
     [Write(NOTE, 1, text(1, 100)), Write(TURN, 1000, "Zürich, 上周, 🎈".encode())],
     [Write(NOTE, 2, text(2, 3000)), Write(NOTE, 3, b"")],

@@ -7,7 +7,7 @@ all of them or none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,13 @@ def open_memory(disk: SimulatedDisk, path: Path = PATH, **options: Any) -> DB:
     clock = ManualClock(NOW)
     file = MehFile.open(path, disk=disk, now_ms=clock.now_ms, **options)
     return DB(file, embedder=HashEmbedder(DIM), clock=clock)
+
+
+def disk_of(db: DB) -> SimulatedDisk:
+    """Where its file is."""
+    disk = db._file._disk
+    assert isinstance(disk, SimulatedDisk)
+    return disk
 
 
 def facts(db: DB) -> frozenset[str]:
@@ -137,8 +144,8 @@ def mornings() -> list[Morning]:
 
 def run(disk: SimulatedDisk, promises: Promises, first: int = 0, stop: int | None = None) -> None:
     """The script, or some days of it. Raises whatever the disk makes the memory raise."""
-    for day in DAYS[first:stop]:
-        with open_memory(disk) as db:
+    for mode, day in DAYS[first:stop]:
+        with open_memory(disk, mode=mode) as db:
             try:
                 day(db, promises)
             except StorageError:
@@ -243,9 +250,41 @@ def fourth_day(db: DB, promises: Promises) -> None:
         db.remember_many(["one more", "and another"])
 
 
+def shared_day(db: DB, promises: Promises) -> None:
+    """A second handle on the same file: they write in turns, and each sees what the other has written."""
+    with open_memory(disk_of(db), mode="shared") as other:
+        with promises.call("remember", note("from the first")):
+            db.remember("from the first", external_id="both")
+        promises.check(facts(other))
+        with promises.call("edit", note("from the second"), note("from the first")):
+            other.remember("from the second", external_id="both")
+        with promises.call("search", turn("who was it?")):
+            found = db.search("who was it?", NOW, session="five")
+        with promises.call("update", turn("the second")):
+            other.update(found.new_topic_id, "the second", NOW)
+        with promises.call("backfill"):
+            db.backfill()
+        with promises.call("checkpoint"):
+            other.checkpoint()
+        with promises.call("remember_many", note("a pair", "of notes")):
+            db.remember_many(["a pair", "of notes"])
+        with promises.call("compact"):
+            other.compact()
+        with promises.call("forget", ["trash: from the second"], note("from the second")):
+            db.forget(db.remember("from the second", external_id="both").id)
+        promises.check(facts(other))
+
+
 def last_day(db: DB, promises: Promises) -> None:
     """Nothing is written; closing leaves the file as it is."""
     promises.check(facts(db))
 
 
-DAYS = (first_day, second_day, third_day, fourth_day, last_day)
+DAYS: tuple[tuple[str, Callable[[DB, Promises], None]], ...] = (
+    ("exclusive", first_day),
+    ("exclusive", second_day),
+    ("exclusive", third_day),
+    ("shared", shared_day),
+    ("exclusive", fourth_day),
+    ("exclusive", last_day),
+)

@@ -44,6 +44,7 @@ class _Worker:
         self.gate.acquire()
         self.ident = 0
         self.until: Condition | None = None
+        self.timed = False
         self.done = False
         self.result: object = None
 
@@ -78,27 +79,35 @@ class Scheduler:
             raise Deadlock(self._stuck)
         return [worker.result for worker in self._started]
 
-    def pause(self, until: Condition | None = None) -> None:
+    def pause(self, until: Condition | None = None, *, timed: bool = False) -> bool:
         """Let others go on; come back when it is this thread's turn and `until` holds.
 
+        Args:
+            until: What to wait for. None: nothing.
+            timed: The wait has an end. Time stands still here, so that it comes when nobody else can go on.
+
+        Returns:
+            Whether `until` holds.
+
         Raises:
-            Deadlock: `until` does not hold, and there is nobody left who could change that.
+            Deadlock: it does not, and there is nobody left who could change that.
         """
         worker = self._workers.get(get_ident())
         if worker is None:  # not one of ours: the test itself, before or after `run`
-            if until is not None and not until():
-                raise Deadlock("a lock that is held by somebody else, outside of run()")
-            return
+            if until is None or until() or timed:
+                return until is None or until()
+            raise Deadlock("a lock that is held by somebody else, outside of run()")
         if self._stuck:  # on its way out: whatever it does while unwinding fails as well
             raise Deadlock
-        worker.until = until
+        worker.until, worker.timed = until, timed
         chosen = self._next()
         if chosen is not worker:
             chosen.gate.release()
             worker.gate.acquire()
-        worker.until = None
+        worker.until, worker.timed = None, False
         if self._stuck:
             raise Deadlock
+        return until is None or until()
 
     def _thread(self, worker: _Worker) -> None:
         worker.gate.acquire()
@@ -116,6 +125,7 @@ class Scheduler:
         waiting = [worker for worker in self._started if not worker.done]
         if not self._stuck:
             ready = [worker for worker in waiting if worker.until is None or worker.until()]
+            ready = ready or [worker for worker in waiting if worker.timed]
             if ready:
                 return self._rng.choice(ready)
             self._stuck = self._stacks(waiting)
@@ -165,13 +175,10 @@ class ScheduledLock:
         self._count = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        assert timeout == -1, "a wait that ends by time is not deterministic"
         me = get_ident()
         self._scheduler.pause()
-        if not self._free(me):
-            if not blocking:
-                return False
-            self._scheduler.pause(lambda: self._free(me))
+        if not self._free(me) and not (blocking and self._scheduler.pause(lambda: self._free(me), timed=timeout >= 0)):
+            return False
         self._owner = me
         self._count += 1
         return True

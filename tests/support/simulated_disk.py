@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from memhop.common.errors import Locked
 from memhop.core.disk import DiskFile, Lock
@@ -36,10 +36,15 @@ from memhop.core.disk import DiskFile, Lock
 SECTOR = 512
 Fault = Literal["stop", "torn", "short", "eio", "enospc", "fsync", "names", "broken"]
 Survival = Literal["everything", "nothing", "prefix", "sectors", "renamed", "unnamed"]
-Pause = Callable[[Callable[[], bool] | None], None]
 NAME_CALLS = ("create", "rename", "remove")
 ERRNOS = {"enospc": errno.ENOSPC, "names": errno.EACCES}
 T = TypeVar("T")
+
+
+class Pause(Protocol):
+    """`Scheduler.pause`."""
+
+    def __call__(self, until: Callable[[], bool] | None = None, *, timed: bool = False) -> bool: ...
 
 
 class PowerCut(BaseException):
@@ -182,10 +187,11 @@ class SimulatedLock:
     def acquire(self, wait: float) -> None:
         self._disk.alive()
         if self._taken():
-            if wait <= 0 or self._disk.pause is None:
+            pause = self._disk.pause
+            if wait <= 0 or pause is None or not pause(lambda: not self._taken(), timed=True):
                 raise Locked(str(self._path))
-            self._disk.pause(lambda: not self._taken())
-            self._disk.alive()
+            if self._disk.off:
+                raise PowerCut
         self._disk.locks[self._path] = self
 
     def release(self) -> None:
@@ -235,7 +241,7 @@ class SimulatedDisk:
 
     def alive(self) -> None:
         if self.pause is not None:
-            self.pause(None)
+            self.pause()
         if self.off:
             raise PowerCut
 
@@ -305,10 +311,8 @@ class SimulatedDisk:
         self._durable_names = dict(self.names)
         self._name_changes.clear()
 
-    def lock(self, path: Path, *, wait: float, purpose: str) -> Lock:
-        lock = SimulatedLock(self, path)
-        lock.acquire(wait)
-        return lock
+    def lock(self, path: Path, *, purpose: str) -> Lock:
+        return SimulatedLock(self, path)
 
     def entropy(self, length: int) -> bytes:
         return self._entropy.randbytes(length)
