@@ -35,6 +35,7 @@ _WORD = re.compile(r"\w+")
 _USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 50  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
+_EQUAL = 1e-9  # scores which differ by less are equal
 
 
 class Found(NamedTuple):
@@ -368,10 +369,11 @@ def _seen(scored: _Scored, chosen: NDArray[np.int64]) -> dict[str, NDArray[np.fl
 
 
 def _ranks(total: NDArray[np.float64], seen: dict[str, NDArray[np.float64]], row: int) -> dict[str, int]:
-    ranks = {"layer": int(np.count_nonzero(total > total[row])) + 1}
+    """By layer and channel, 1 for the best. Equals share a rank; further digits tell in which order sums were made."""
+    ranks = {"layer": int(np.count_nonzero(total > total[row] + _EQUAL)) + 1}
     for name, scores in seen.items():
         if scores[row] > 0:
-            ranks[name] = int(np.count_nonzero(scores > scores[row])) + 1
+            ranks[name] = int(np.count_nonzero(scores > scores[row] + _EQUAL)) + 1
     return ranks
 
 

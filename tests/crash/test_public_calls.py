@@ -63,7 +63,8 @@ def test_every_boundary_and_every_fault(life: list[Morning], part: int) -> None:
             disk, promises = struck(strike, life)
             for survival, seed in SURVIVALS if strike.cuts_power else AFTER_AN_ERROR:
                 where = f"{strike} ({calls[strike.at]}), then {survival} {seed}"
-                promises.check(examiner.examine(disk.after_crash(survival, seed)))
+                undone = strike.undone_after(survival)
+                promises.check(examiner.examine(disk.after_crash(survival, seed)), undone=undone)
                 crashes += 1
         except Exception as error:
             violations.append(f"{where}: {error!r}\n  replay: {REPLAY.format(strike)}")

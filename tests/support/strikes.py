@@ -56,6 +56,13 @@ class Strike(NamedTuple):
     def cuts_power(self) -> bool:
         return self.fault in POWER_CUTS
 
+    def undone_after(self, survival: Survival) -> bool:
+        """Whether a call that failed by this fault is gone for sure: the disk has let it be taken back.
+
+        A power cut may still keep what was taken back but not synced, as it may keep any write.
+        """
+        return not self.cuts_power and self.fault != "broken" and survival in ("everything", "nothing")
+
 
 def strikes(calls: Sequence[str]) -> list[Strike]:
     """All (boundary, fault) pairs of a workload that makes these calls.
