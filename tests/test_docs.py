@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import memhop
-from memhop.api import namespaces, results
+from memhop.api import backups, namespaces, results
 from memhop.api.db import DB
 from memhop.common import errors
 
@@ -44,7 +45,18 @@ def test_every_call_of_a_namespace_is_in_the_guide(space: str) -> None:
         assert re.search(pattern, GUIDE), f"db.{space}.{name} is not documented"
 
 
-@pytest.mark.parametrize("call", ["open", "remember", "recall", "search", "update", "backfill", "compact", "verify"])
+def test_backups_are_in_the_guide() -> None:
+    for name in ("list", "verify", "restore"):
+        for argument in inspect.signature(getattr(backups, name)).parameters:
+            assert re.search(rf"`memhop\.backups\.{name}\([^`]*\b{argument}\b", GUIDE), f"{name}({argument})"
+    for field in dataclasses.fields(backups.Backups):
+        assert re.search(rf"^\| `{field.name}` \| {field.default} \|", GUIDE, re.MULTILINE), f"Backups.{field.name}"
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["backup", "open", "remember", "forget", "purge", "recall", "search", "update", "backfill", "compact", "verify"],
+)
 def test_every_argument_is_in_the_guide(call: str) -> None:
     for name in inspect.signature(getattr(DB, call)).parameters:
         if name != "self":
@@ -60,7 +72,7 @@ def test_every_error_is_in_the_guide_with_its_code() -> None:
             assert str(error.code) in GUIDE, f"code {error.code} of {name} is not documented"
 
 
-@pytest.mark.parametrize("result", [results.Recall, results.Hit, results.SearchResult])
+@pytest.mark.parametrize("result", [results.Recall, results.Hit, results.SearchResult, results.Receipt, results.Purged])
 def test_every_field_of_the_main_results_is_in_the_guide(result: type) -> None:
     for name in inspect.get_annotations(result):
         assert f"`{name}`" in GUIDE or f"`{name}(" in GUIDE, f"{result.__name__}.{name} is not documented"

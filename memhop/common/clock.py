@@ -81,6 +81,11 @@ def to_datetime(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
+def stamp(milliseconds: int) -> str:
+    """The same for file names, UTC to the millisecond: 20260510T083000123Z. Sorts by time."""
+    return f"{to_datetime(milliseconds):%Y%m%dT%H%M%S}{milliseconds % 1000:03d}Z"
+
+
 def to_iso(milliseconds: int) -> str:
     """ISO-8601 UTC with a trailing Z; milliseconds only when there are any."""
     moment = to_datetime(milliseconds)

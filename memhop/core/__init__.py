@@ -18,10 +18,13 @@
     writer       append, fsync, roll back
     checkpoint   publish a new segment
     reading      the reading half of a handle
+    snapshot     the records of one moment, read beside a writer
     meh_file     MehFile: the handle which the layers above use
     compaction   rewrite without dead bytes
     verify       check everything, change nothing
     repair       save what is readable into a new file
+    backup       a commit of an open file, copied while others write
+    restore      a verified copy put in the place of a file, which is kept
     disk, lock   the seam to the operating system
 
 Standard library only, apart from portalocker where the lock is taken and numpy where large indexes are merged.

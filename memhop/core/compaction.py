@@ -168,6 +168,9 @@ def compact(
             file.close()
             quietly(lambda: disk.remove(temporary))
             raise
+    except Corrupt as error:
+        error.hint = "save what is readable: `memhop repair --to NEW`"
+        raise
     except MemhopError:
         raise
     except OSError as error:

@@ -43,6 +43,12 @@ class RecordIndex:
         self.live_bytes = live_bytes
         self._size_of = size_of
 
+    def copy(self) -> RecordIndex:
+        """The same rows, unmoved by what is applied later. Cost: O(delta)."""
+        copied = RecordIndex(self.segments, self._size_of, self.live_bytes)
+        copied.delta, copied.base = dict(self.delta), self.base
+        return copied
+
     def locate(self, id_: int) -> tuple[int, int] | None:
         """(kind, offset) of the live record, or None.
 

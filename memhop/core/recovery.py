@@ -15,7 +15,7 @@ from memhop.core.replay import Damage
 
 MOST_DAMAGES = 1000  # listed in a report; `damaged` counts all of them
 _CHUNK = 1024 * 1024
-LEFTOVERS = (".new", ".compact")  # suffixes of temporary files that a crash may leave
+LEFTOVERS = (".new", ".compact", ".restore")  # suffixes of temporary files that a crash may leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RecoveryReport:
             never had a second), 2 if the file was read from its genesis frame.
         checkpoint_lost: Why the newest checkpoint could not be used and the log was replayed; "" otherwise.
         shortened: The file is shorter than it once was on disk: commits are missing.
-        removed: Temporary files of a create or compaction that did not finish.
+        removed: Temporary files of a create, compaction or restore that did not finish.
         refused: Why this handle takes no writes; "" if it does.
     """
 
@@ -91,7 +91,7 @@ def found(state: LogState) -> RecoveryReport:
 
 
 def remove_leftovers(disk: Disk, path: Path) -> tuple[Path, ...]:
-    """Remove temporaries of a create or compaction that a crash cut short. Needs the lock."""
+    """Remove temporaries of a create, compaction or restore that a crash cut short. Needs the lock."""
     removed = []
     for suffix in LEFTOVERS:
         leftover = beside(path, suffix)

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from memhop.core.meh_file import MehFile
     from memhop.core.records import Entry
     from memhop.core.segment import Segment
+    from memhop.core.snapshot import Snapshot
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2  # 2: links are groups
 _LABELS = {
     "layer": "u1", "tier": "u1", "role": "u1", "flags": "u1", "at": "i8", "kind": "u8",
     "session": "u8", "scene": "u8", "project": "u8", "speaker": "u8",
@@ -74,12 +75,13 @@ class _Part(Mapping[str, "NDArray[Any]"]):
 class Views:
     """All derived structures of one file, consistent with one commit. They hold while `file.epoch` is `epoch`."""
 
-    def __init__(self, file: MehFile) -> None:
+    def __init__(self, file: MehFile | Snapshot, *, anew: bool = False) -> None:
+        """`anew`: from live records even if there are parts."""
         self._file = file
         self.epoch = file.epoch
         self._applied = 0  # entries of file.tail() that are in
         self._reset()
-        if self._readable(file):
+        if not anew and self._readable(file):
             try:
                 self._attach(file.segments())
                 return
@@ -88,7 +90,7 @@ class Views:
         self._rebuild()
 
     @staticmethod
-    def _readable(file: MehFile) -> bool:
+    def _readable(file: MehFile | Snapshot) -> bool:
         meta = file.meta
         versions = (meta.get("tokenizer"), meta.get("layout"))
         return not file.segments() or versions == (TOKENIZER_VERSION, LAYOUT_VERSION)
@@ -253,6 +255,10 @@ class Views:
                 self._load_slab(index, id_)
         return index
 
+    def spaces_in_use(self) -> tuple[dict[int, VectorIndex], dict[int, TokenIndex]]:
+        """What has been mapped so far, by space."""
+        return dict(self._vectors), dict(self._tokens)
+
     def slabs(self, space: int, kind: Kind) -> list[int]:
         """Ids of the slabs of a space."""
         return list(self._slabs(space, kind))
@@ -319,6 +325,11 @@ class Views:
         return bool(self.ordinals(np.array([owner], dtype=np.uint64))[0] >= 0)
 
     # -- vocabulary ------------------------------------------------------------------------------------------
+
+    @property
+    def vocabulary_in_use(self) -> FuzzyIndex | None:
+        """The vocabulary if it was built."""
+        return self._vocabulary
 
     def vocabulary(self) -> FuzzyIndex:
         """All indexed terms. Built at first use, then kept up."""

@@ -141,7 +141,7 @@ class Recaller:
         if asked is not None and self.embedder is not None and asked.vector is not None:
             pooled = semantics.pooled(asked, self.embedder, views, around, allowed.mask)
             if pooled is None:
-                reason = "no unit that passes the filters has a vector yet; call backfill()"
+                reason = "no unit that passes the filters has a vector yet; backfill makes them"
             else:
                 evidence["pooled"] = pooled
                 unseen = ~semantics.embedded(asked, views)

@@ -173,6 +173,14 @@ class SimulatedFile:
     def identity(self) -> tuple[int, int]:
         return 1, self._inode.number
 
+    def duplicate(self) -> DiskFile:
+        self._disk.alive()
+        return SimulatedFile(self._disk, self._inode)
+
+    def claim(self) -> bool:
+        self._disk.alive()
+        return True
+
     def close(self) -> None:
         pass
 
@@ -298,6 +306,13 @@ class SimulatedDisk:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new))
         self._change_names({new: self.names[old]})  # a link, then an unlink: a crash may keep either
         self._change_names({old: None})
+
+    def link(self, old: Path, new: Path) -> bool:
+        self.boundary("link")
+        if new in self.names:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new))
+        self._rename_to({**self.names, new: self.names[old]})
+        return True
 
     def remove(self, path: Path) -> None:
         if path not in self.names:
