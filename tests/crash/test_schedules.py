@@ -7,7 +7,6 @@ no half of a call that was not. A failure prints its seed and the command that r
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,10 +19,11 @@ from tests.support.examination import Examiner
 from tests.support.memories import MINUTE, NOW
 from tests.support.memory_workload import Promises, facts, message, note, open_memory, turn
 from tests.support.scheduler import Deadlock, Scheduler
+from tests.support.seeds import ONLY, seeds
 from tests.support.simulated_disk import Fault, PowerCut, SimulatedDisk, Survival
 from tests.support.strikes import record
 
-SEEDS = 1500 if os.environ.get("MEMHOP_NIGHTLY") == "1" else 100
+SEEDS, NIGHTLY_SEEDS = 50, 1500
 REPLAY = "MEMHOP_SEED={} python -m pytest -s '{}'"
 WINDOW = 70  # boundaries after the start among which a fault strikes; the threads make about as many
 SHARED = "all of them say this"
@@ -135,21 +135,20 @@ def check(run: Played, seed: int, fault: Fault | None, examiner: Examiner) -> No
 @pytest.mark.parametrize("handles", [1, 2], ids=["one handle", "two handles"])
 @pytest.mark.parametrize("fault", [None, "fsync", "torn"], ids=["a good disk", "an fsync fails", "the power is cut"])
 def test_interleavings(fault: Fault | None, handles: int, request: pytest.FixtureRequest) -> None:
-    only = os.environ.get("MEMHOP_SEED")
-    seeds = [int(only)] if only else range(SEEDS)
+    chosen = seeds(SEEDS, nightly=NIGHTLY_SEEDS)
     examiner = Examiner()
     violations = []
-    for seed in seeds:
+    for seed in chosen:
         try:
             check(played(seed, fault, handles), seed, fault, examiner)
         except (Exception, PowerCut, Deadlock) as error:
             violations.append(f"seed {seed}: {error!r}\n  replay: {REPLAY.format(seed, request.node.nodeid)}")
-            if only:
+            if ONLY:
                 raise
     record(
         "schedules",
         request.node.name,
-        schedules=len(seeds),
+        schedules=len(chosen),
         images=examiner.images,
         second_crashes=examiner.second_crashes,
         violations=len(violations),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memhop import DB
-from tests.support.memory_workload import QUERIES, facts, note, open_memory
+from tests.support.memory_workload import COPY, QUERIES, facts, note, open_memory
 from tests.support.simulated_disk import PowerCut, SimulatedDisk
 from tests.support.visible import seen
 
@@ -55,6 +55,10 @@ class Examiner:
             anew = derived(db)
             assert before == anew, [name for name in before if before[name] != anew[name]]
         self._crash_again(found, shown)
+        if COPY in found.names:
+            with open_memory(found.after_crash("everything"), COPY) as db:
+                assert db.recovery.clean
+                assert facts(db) == shown, "what is in the copy"
         with open_memory(disk) as db:
             assert facts(db) == shown, "opened twice"
             db.remember(PROBE)

@@ -22,6 +22,8 @@ from tests.support.memories import MINUTE, NOW, every
 from tests.support.simulated_disk import SimulatedDisk
 
 PATH = Path("/memory/agent.meh")
+COPY = Path("/memory/copy.meh")
+COPIED = "there is a copy"
 DIM = 16
 QUERIES = ("where is the kayak?", "slugs, a piano and a lantern")
 
@@ -52,6 +54,8 @@ def facts(db: DB) -> frozenset[str]:
     for graph in db.knowledge.graphs():
         found.add(f"graph: {graph.name}")
         found.update(f"node: {node.title}, {node.content}" for node in db.knowledge.nodes(graph.id).items)
+    if COPY in disk_of(db).names:
+        found.add(COPIED)
     found.update(f"step: {event.payload}" for event in db.trajectory.read("one").items)
     found.update(f"{key}: {value}" for key, value in db.profile.get().preferences.items())
     return frozenset(found)
@@ -253,9 +257,11 @@ def third_day(db: DB, promises: Promises) -> None:
 
 
 def fourth_day(db: DB, promises: Promises) -> None:
-    """Going on behind the checkpoint that closing made."""
+    """Going on behind the checkpoint that closing made, and a copy of it all."""
     with promises.call("remember_many", note("one more", "and another")):
         db.remember_many(["one more", "and another"])
+    with promises.call("backup", [COPIED]):
+        db.backup(COPY)
 
 
 def shared_day(db: DB, promises: Promises) -> None:

@@ -36,7 +36,7 @@ from memhop.core.disk import DiskFile, Lock
 SECTOR = 512
 Fault = Literal["stop", "torn", "short", "eio", "enospc", "fsync", "names", "broken"]
 Survival = Literal["everything", "nothing", "prefix", "sectors", "renamed", "unnamed"]
-NAME_CALLS = ("create", "rename", "remove")
+NAME_CALLS = ("create", "rename", "link", "remove")
 ERRNOS = {"enospc": errno.ENOSPC, "names": errno.EACCES}
 T = TypeVar("T")
 
@@ -100,6 +100,7 @@ class Inode:
     content: bytearray = field(default_factory=bytearray)
     durable: bytearray = field(default_factory=bytearray)
     pending: list[Operation] = field(default_factory=list)
+    claimed_by: SimulatedFile | None = None
 
     def do(self, operation: Operation) -> None:
         operation.apply(self.content)
@@ -179,10 +180,12 @@ class SimulatedFile:
 
     def claim(self) -> bool:
         self._disk.alive()
-        return True
+        self._inode.claimed_by = self._inode.claimed_by or self
+        return self._inode.claimed_by is self
 
     def close(self) -> None:
-        pass
+        if self._inode.claimed_by is self:
+            self._inode.claimed_by = None
 
 
 class SimulatedLock:
@@ -308,10 +311,10 @@ class SimulatedDisk:
         self._change_names({old: None})
 
     def link(self, old: Path, new: Path) -> bool:
-        self.boundary("link")
+        self.boundary("link").finish()
         if new in self.names:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new))
-        self._rename_to({**self.names, new: self.names[old]})
+        self._change_names({new: self.names[old]})
         return True
 
     def remove(self, path: Path) -> None:

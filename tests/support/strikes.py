@@ -96,10 +96,9 @@ def record(sweep: str, part: str, **counts: int) -> None:
         file.seek(0)
         parts = json.loads(file.read() or "{}").get("parts", {})
         parts[f"{sweep}, {part}"] = {"sweep": sweep, **counts}
-        whole = dict.fromkeys(("boundaries", "pairs", "crashes", "second_crashes", "violations"), 0)
-        boundaries = {counts["sweep"]: counts["boundaries"] for counts in parts.values()}
-        for name in whole:
-            whole[name] = sum(counts.get(name, 0) for counts in parts.values())
-        whole["boundaries"] = sum(boundaries.values())
+        boundaries = {found["sweep"]: found.get("boundaries", 0) for found in parts.values()}
+        whole = {"boundaries": sum(boundaries.values())}
+        for name in ("pairs", "crashes", "second_crashes", "schedules", "violations"):
+            whole[name] = sum(found.get(name, 0) for found in parts.values())
         file.truncate(0)
         json.dump({**whole, "parts": parts}, file, indent=1, sort_keys=True)
