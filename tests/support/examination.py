@@ -65,7 +65,7 @@ class Examiner:
         with open_memory(disk) as db:
             assert facts(db) == shown.union(note(PROBE)), "written on"
             assert db.recovery.clean
-            problems = db.verify(deep=True).problems
+            problems = db.verify().problems
             assert not problems, f"after writing on: {problems}"
         return shown
 

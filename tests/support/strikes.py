@@ -17,15 +17,16 @@ POWER_CUTS: tuple[Fault, ...] = ("stop", "torn")
 SURVIVALS: tuple[tuple[Survival, int], ...] = (
     ("everything", 0),
     ("nothing", 0),
-    ("prefix", 1),
-    ("prefix", 2),
     ("sectors", 3),
-    ("sectors", 4),
-    ("renamed", 0),
     ("unnamed", 5),
+    ("prefix", 1),
+    ("renamed", 0),
+    ("prefix", 2),
+    ("sectors", 4),
     ("unnamed", 6),
 )
-AFTER_AN_ERROR = tuple(found for found in SURVIVALS if found[1] in (0, 3, 5) and found[0] != "renamed")
+ONE_OF_EACH = SURVIVALS[:6]
+AFTER_AN_ERROR = SURVIVALS[:4]
 _EVERYWHERE: tuple[tuple[Fault, int | None], ...] = (("stop", 0), ("eio", 0), ("enospc", 0), ("broken", 0))
 _WRITE: tuple[tuple[Fault, int | None], ...] = (
     *(("torn", keep) for keep in (1, 24, None, -1)),  # of the first frame: a byte, its head
