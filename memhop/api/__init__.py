@@ -2,7 +2,11 @@
 
     db           DB.open, the verbs (remember, recall, search, update, forget, …), upkeep
     namespaces   db.archive, db.notes, db.scenes, db.topics, db.profile, db.knowledge, db.capabilities, db.trajectory
-    notes        what `remember` and `forget` mean, in terms of records
+    notes        what `remember` means, in terms of records
+    forgetting   forget and purge: to the trash, or erased
+    erasure      what goes with a note or message that is erased, and what stays without it
+    proof        erase, compact, search the raw bytes, write a receipt; needles: the bytes to look for
+    space        what uses the space of a file
     reading      recall, search, why_not, stats: requests in, results out
     backups      copies of a memory: make, list, verify, restore; the settings of automatic ones
     rotation     automatic copies: when one is due, which are kept

@@ -118,12 +118,12 @@ def backup(file: MehFile, path: str | os.PathLike[str], *, now_ms: int, overwrit
     """`DB.backup`."""
     target = check_path(path, field="path")
     begun = time.perf_counter()
-    with file.original() as snapshot:
+    with file.original() as original:
         temporary = None
         if target.is_dir():
             temporary = temporary_in(target, file.path)
-            target /= name_of(file.path, now_ms, snapshot.head.number)
-        report = copying.backup(snapshot, target, temporary=temporary, overwrite=overwrite)
+            target /= name_of(file.path, now_ms, original.head.number)
+        report = copying.backup(original, target, temporary=temporary, overwrite=overwrite)
     return reports.backup(report, seconds=time.perf_counter() - begun)
 
 

@@ -352,7 +352,8 @@ class SpaceUse(Result):
     """What some bytes of the file are used for.
 
     `part` is records (live ones, by kind), indexes (in use, by name), history (what `compact` gives back) or file.
-    `layer` is "L0" to "L7", None for what belongs to no layer; `count` counts frames, None where that means nothing.
+    `layer` is "L0" to "L7" or "vectors", None for what is no record. `count` counts frames, None where there is nothing
+    to count.
     """
 
     part: str

@@ -113,16 +113,16 @@ class Rotation:
         begun = time.perf_counter()
         path = self._file.path
         temporary = temporary_in(make_folder(self.folder), path)
-        with self._file.original() as snapshot, claimed(snapshot.disk, temporary, wait=0) as file:
-            now, commit = self._clock.now_ms(), snapshot.head.number
-            copies = self._ours(snapshot)
+        with self._file.original() as original, claimed(original.disk, temporary, wait=0) as file:
+            now, commit = self._clock.now_ms(), original.head.number
+            copies = self._ours(original)
             past = (copy for copy in copies if copy.made_at <= now)  # the clock may have been ahead
             self._newest = max(past, key=_age, default=None)
             if not due(self._settings, self._newest, commit, now):
                 return
-            _check_room(self.folder, snapshot.end)
-            write_copy(snapshot, file)
-            report = publish(snapshot, temporary, self.folder / name_of(path, now, commit))
+            _check_room(self.folder, original.end)
+            write_copy(original, file)
+            report = publish(original, temporary, self.folder / name_of(path, now, commit))
             self.last = reports.backup(report, seconds=time.perf_counter() - begun)
             self._newest = results.BackupFile(str(report.path), stem_of(path), now, commit, report.size)
             for copy in superseded(self._settings, [*copies, self._newest], now):
@@ -130,12 +130,12 @@ class Rotation:
                     with suppress(FileNotFoundError):
                         os.unlink(copy.path)
 
-    def _ours(self, snapshot: Original) -> list[results.BackupFile]:
+    def _ours(self, original: Original) -> list[results.BackupFile]:
         """Copies of this very memory in the folder; another one may have the same name."""
         found = []
         for copy in copies_in(self.folder, stem=stem_of(self._file.path)):
             with suppress(OSError):  # one that cannot be read is left alone
-                if uuid_of(snapshot.disk, Path(copy.path)) == snapshot.identity.uuid:
+                if uuid_of(original.disk, Path(copy.path)) == original.identity.uuid:
                     found.append(copy)
         return found
 

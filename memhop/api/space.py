@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from memhop.api.reports import kind_name, layer_of
 from memhop.api.results import SpaceUse
-from memhop.repo.record import Kind
 
 if TYPE_CHECKING:
     from memhop.repo.store import Store
@@ -21,19 +21,11 @@ _INDEXES = {  # section prefix -> the index as people know it; of prefixes that 
 }
 
 
-def layer_of(kind: int) -> str | None:
-    """The layer of a kind of record, "L0" to "L7"; None for vectors and their like, which belong to no layer."""
-    first, last = Kind.PROFILE, Kind.EVENT
-    return f"L{(kind - first) // (Kind.ENGRAM - first)}" if first <= kind <= last else None
-
-
 def space_used(store: Store) -> tuple[SpaceUse, ...]:
     """Rows whose bytes add up to the size of the file, the empty ones left out. Cost: as `Reading.space`."""
     space = store.file.space()
-    names = {int(kind): kind.name.lower() for kind in Kind}
     rows = [
-        SpaceUse("records", names.get(kind, f"kind {kind:#04x}"), layer_of(kind), use.frames, use.bytes)
-        for kind, use in space.live.items()
+        SpaceUse("records", kind_name(kind), layer_of(kind), use.frames, use.bytes) for kind, use in space.live.items()
     ]
     indexes: Counter[str] = Counter()
     for section, size in space.sections.items():

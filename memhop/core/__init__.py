@@ -22,6 +22,7 @@
     meh_file     MehFile: the handle which the layers above use
     compaction   rewrite without dead bytes
     verify       check everything, change nothing
+    space        what the bytes of a file are used for
     repair       save what is readable into a new file
     backup       a commit of an open file, copied while others write
     restore      a verified copy put in the place of a file, which is kept

@@ -42,7 +42,7 @@ class Original:
     """One commit of a file that is on the disk: all that a copy of it needs. Leaving it as a context closes `file`.
 
     Attributes:
-        path: Where the file was when the snapshot was taken.
+        path: Of the file.
         file: A handle of its own, which outlives the close, the compaction and the removal of the file.
         covered: What the checkpoint covers whose manifest stands at offset `manifest`; 0: there is none.
         head: The commit.
@@ -143,12 +143,12 @@ def remove_if(disk: Disk, path: Path, file: DiskFile) -> bool:
 
 
 def write_copy(source: Original, file: DiskFile) -> None:
-    """Fill an empty file with a snapshot; synced and verified when this returns.
+    """Fill an empty file; synced and verified when this returns.
 
     Raises:
         Corrupt: the source is damaged; says where. OSError: as the disk does.
 
-    Cost: reads the snapshot once and the copy twice; 3 us per frame.
+    Cost: reads the source once and the copy twice; 3 us per frame.
     """
     for offset in range(LOG_START, source.end, _CHUNK):
         length = min(_CHUNK, source.end - offset)
@@ -184,7 +184,7 @@ def write_copy(source: Original, file: DiskFile) -> None:
 def backup(
     source: Original, target: Path, *, temporary: Path | None = None, overwrite: bool = False, wait: float = 60.0
 ) -> CopyReport:
-    """Copy a snapshot to `target`.
+    """Copy a commit of an open file to `target`.
 
     Args:
         target: Absolute, symbolic links resolved.

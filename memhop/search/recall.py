@@ -35,7 +35,6 @@ _WORD = re.compile(r"\w+")
 _USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 50  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
-_EQUAL = 1e-9  # scores which differ by less are equal
 
 
 class Found(NamedTuple):
@@ -300,9 +299,10 @@ def _priors(
         asks = (units.column("flags")[chosen] & ASKS) != 0
         priors["statement"] = weights.statement * ~asks
     if weights.detail:
-        detail = np.log1p(views.bm25.lengths[chosen].astype(np.float64))
+        lengths = views.bm25.lengths[chosen].astype(np.int64)
+        detail = np.log1p(lengths.astype(np.float64))
         detail -= detail.min()
-        deviation = float(detail.std())
+        deviation = _deviation_of_logs(lengths)
         priors["detail"] = weights.detail * (detail / deviation if deviation > 1e-9 else detail)
     if weights.time and scored.time.any():
         priors["time"] = weights.time * scored.time[chosen]
@@ -311,6 +311,15 @@ def _priors(
         span = float(at.max() - at.min())
         priors["recency"] = weights.recency * ((at - at.min()) / (span or 1.0))
     return priors
+
+
+def _deviation_of_logs(lengths: NDArray[np.int64]) -> float:
+    """Population standard deviation of log(1 + length), added up by length so that the order of units does not show."""
+    counts = np.bincount(lengths)
+    there = np.flatnonzero(counts)
+    values, weights = np.log1p(there.astype(np.float64)), counts[there] / len(lengths)
+    mean = float((values * weights).sum())
+    return float(np.sqrt((weights * (values - mean) ** 2).sum()))
 
 
 def _best_first(fused: fusion.Fused, ids: NDArray[np.uint64], limit: int) -> NDArray[np.int64]:
@@ -369,11 +378,10 @@ def _seen(scored: _Scored, chosen: NDArray[np.int64]) -> dict[str, NDArray[np.fl
 
 
 def _ranks(total: NDArray[np.float64], seen: dict[str, NDArray[np.float64]], row: int) -> dict[str, int]:
-    """By layer and channel, 1 for the best. Equals share a rank; further digits tell in which order sums were made."""
-    ranks = {"layer": int(np.count_nonzero(total > total[row] + _EQUAL)) + 1}
+    ranks = {"layer": int(np.count_nonzero(total > total[row])) + 1}
     for name, scores in seen.items():
         if scores[row] > 0:
-            ranks[name] = int(np.count_nonzero(scores > scores[row] + _EQUAL)) + 1
+            ranks[name] = int(np.count_nonzero(scores > scores[row])) + 1
     return ranks
 
 

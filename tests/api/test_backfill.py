@@ -301,7 +301,7 @@ class TestBudget:
     def test_it_stops_and_goes_on(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh", embedder=HashEmbedder(16), durability="none") as db:
             db.remember_many([f"note number {number}" for number in range(2_500)])
-            report = db.backfill(max_seconds=1e-6)
+            report = db.backfill(max_seconds=1e-9)
             assert report.embedded == 0
             assert report.reason == "max_seconds is over"
             assert report.remaining == 2_500

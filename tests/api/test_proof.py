@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from memhop import HashEmbedder, InvalidRequest, NotFound
+from memhop import HashEmbedder, InvalidRequest, NotFound, WriteRefused
 from memhop.api import needles, proof
 from memhop.common.clock import ManualClock
 from memhop.common.ids import from_hex
 from memhop.repo.l4_archive import Note
 from memhop.repo.record import Kind
-from memhop.repo.traces import Rows, Traces, traces
+from memhop.repo.traces import Rows, Traces, remaining_terms, traces
 from tests.api.test_erasure import dangling, offset_of, own_rows, rot
 from tests.support.embedders import ScriptedTokens
 from tests.support.memories import HOUR, NOW, copied, distract, memory
@@ -252,7 +254,97 @@ class TestCopies:
             assert any(str(copy) in text and "could not be searched" in text for text in receipt.not_reached)
 
 
+class TestSharedFile:
+    def test_other_handles_forget_too(self, tmp_path: Path) -> None:
+        """The other handle still had a recall of the erased note to count."""
+        path = tmp_path / "a.meh"
+        with (
+            memory(path, mode="shared") as one,
+            memory(path, mode="shared") as two,
+            memory(path, mode="read") as reader,
+        ):
+            distract(one)
+            gone = one.remember(SECRET)
+            assert two.recall("what opens the safe?").hits[0].id == gone.id
+            assert reader.notes.get(gone.id).text == SECRET
+            with pytest.raises(WriteRefused):
+                reader.forget(gone.id, hard=True, prove=True)
+            receipt = one.forget(gone.id, hard=True, prove=True).receipt
+            assert receipt is not None
+            assert receipt.complete, receipt
+            two.remember("written later")
+            for handle in (one, two, reader):
+                with pytest.raises(NotFound):
+                    handle.notes.get(gone.id)
+                assert dangling(handle) == []
+                assert sum(use.bytes for use in handle.stats().space) == handle.stats().file_bytes
+        assert b"qxzzy" not in path.read_bytes()
+
+    def test_while_others_write(self, tmp_path: Path) -> None:
+        """The turn to write is taken before the lock of the handle, as by every other call: else both wait for ever."""
+        path = tmp_path / "a.meh"
+        with memory(path, mode="shared", durability="none") as one, memory(path, mode="shared", wait=30) as two:
+            gone = [one.remember(f"{SECRET} {n}") for n in range(6)]
+
+            def write() -> None:
+                for n in range(60):
+                    one.remember(f"in between {n}")
+                    one.recall("safe")
+
+            threads = [threading.Thread(target=write, daemon=True) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            receipts = [two.forget(note.id, hard=True, prove=True).receipt for note in gone[:3]]
+            receipts += [one.forget(note.id, hard=True, prove=True).receipt for note in gone[3:]]
+            for thread in threads:
+                thread.join(timeout=60)
+                assert not thread.is_alive()
+            assert all(receipt is not None and receipt.complete for receipt in receipts), receipts
+            assert dangling(two) == []
+
+    def test_a_compaction_by_another_process_during_the_search(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Offsets found in one file were set against the frames of another."""
+        path = tmp_path / "a.meh"
+        places = proof._places
+        done: list[object] = []
+        with memory(path, mode="shared") as one, memory(path, mode="shared") as two:
+            filler = one.remember("filler " * 500)
+            gone = one.remember(SECRET)
+            same = one.remember(SECRET, project="elsewhere")
+
+            def meanwhile(where: Path, wanted: list[bytes]) -> Iterator[int]:
+                found = list(places(where, wanted))
+                if not done:
+                    done.append(two.forget(filler.id, hard=True))
+                    two.compact()
+                    one.refresh()
+                return iter(found)
+
+            monkeypatch.setattr(proof, "_places", meanwhile)
+            receipt = one.forget(gone.id, hard=True, prove=True).receipt
+            assert receipt is not None
+            assert receipt.complete, receipt
+            assert any(same.id in text for text in receipt.not_reached)
+
+
 class TestSearching:
+    def test_terms_that_stay_behind_are_told(self, tmp_path: Path) -> None:
+        """Before the compaction the sealed vocabulary still has them; "painting" belongs to another note as well."""
+        with memory(tmp_path / "a.meh") as db:
+            gone = db.remember(SECRET)
+            db.remember("a painting")
+            db.checkpoint()
+            terms = traces(db._store, {from_hex(gone.id)}).terms()
+            assert "4711" in terms
+            db.forget(gone.id, hard=True)
+            left, stale = remaining_terms(db._store, terms)
+            assert left == 0
+            assert 0 < stale < len(terms)
+            db.compact()
+            assert remaining_terms(db._store, terms) == (stale, 0)
+
     @pytest.mark.parametrize("chunk", [1, 7, 64, 1 << 20])
     def test_chunks_hide_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
         monkeypatch.setattr(proof, "_CHUNK", chunk)

@@ -39,10 +39,9 @@ def test_forget_trashes_and_purge_erases(memory: Path) -> None:
     refused = memhop("purge", "--file", memory)
     assert refused.code == 2
     assert "--yes" in refused.err
-    assert memhop("purge", "--yes", "--project", "house", "--json", "--file", memory).json()["count"] == 0
-    assert memhop("purge", "--yes", "--before", "2020-01-01", "--json", "--file", memory).json()["count"] == 0
+    other = memhop("purge", "--yes", "--project", "house", "--before", "2100-01-01", "--json", "--file", memory)
+    assert other.json()["count"] == 0
     assert memhop("purge", "--yes", "--json", "--file", memory).json()["ids"] == [first]
-    assert memhop("forget", first, "--file", memory).code == 1
 
 
 def test_forget_hard_prints_a_receipt(memory: Path, tmp_path: Path) -> None:
@@ -59,7 +58,6 @@ def test_forget_hard_prints_a_receipt(memory: Path, tmp_path: Path) -> None:
     assert again.code == 0
     assert again.json()["receipt"]["complete"] is True
     assert memhop("forget", first, "--prove", "--file", memory).code == 2
-    assert memhop("forget", "xyz", "--file", memory).code == 2
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [(b"n\n", 1, 1), (b"y\n", 0, 0)])

@@ -34,8 +34,8 @@ TEMPORARY = beside(COPY, ".copying")
 
 
 def copy(file: MehFile, target: Path, *, overwrite: bool = False, wait: float = 0) -> CopyReport:
-    with file.original() as snapshot:
-        return backup(snapshot, target, overwrite=overwrite, wait=wait)
+    with file.original() as original:
+        return backup(original, target, overwrite=overwrite, wait=wait)
 
 
 def fill(file: MehFile) -> None:
@@ -130,7 +130,7 @@ def test_what_happens_to_the_file_meanwhile_does_not_reach_the_copy(tmp_path: Pa
     file = MehFile.open(tmp_path / "a.meh")
     fill(file)
     expected = records_of(file)
-    snapshot = file.original()
+    original = file.original()
     if event == "compact":
         file.append([Write(NOTE, 1, b"new")])
         file.compact(dict, meta={})
@@ -143,8 +143,8 @@ def test_what_happens_to_the_file_meanwhile_does_not_reach_the_copy(tmp_path: Pa
     else:
         file.append([Write(NOTE, 1, b"new" * 90_000)])
         file.checkpoint({}, meta={})
-    with snapshot:
-        backup(snapshot, tmp_path / "b.meh")
+    with original:
+        backup(original, tmp_path / "b.meh")
     file.close()
     assert verify_file(tmp_path / "b.meh").ok
     with MehFile.open(tmp_path / "b.meh") as found:

@@ -244,7 +244,7 @@ def test_a_copy_that_is_opened_twice_is_refused_as_its_own_target(tmp_path: Path
     for source in (path, tmp_path / "same.meh"):
         with pytest.raises(InvalidRequest, match="to be replaced"):
             restore(source, path)
-    with MehFile.open(path) as file, file.original() as snapshot:
-        backup(snapshot, earlier, overwrite=True)
+    with MehFile.open(path) as file, file.original() as original:
+        backup(original, earlier, overwrite=True)
     with pytest.raises(InvalidRequest, match="regular"):
         restore(earlier, tmp_path)

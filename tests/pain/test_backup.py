@@ -140,3 +140,22 @@ def test_row_18_a_backup_on_a_full_disk_leaves_nothing_and_hurts_nothing(small_d
         assert db.backup(small_disk / "copy.meh").commit == 2
     assert memhop.backups.verify(small_disk / "copy.meh").ok
     untouched(path, path.read_bytes(), sorted(os.listdir(small_disk)))
+
+
+def test_a_repaired_file_takes_the_place_of_the_damaged_one(tmp_path: Path) -> None:
+    """A repaired file is the same memory, so restoring it needs no force, and the damaged one is kept."""
+    path = tmp_path / "agent.meh"
+    live_store(path, notes=3)
+    data = bytearray(path.read_bytes())
+    at = data.index(f"{TEXT}1".encode())
+    data[at : at + 4] = b"WHAT"
+    path.write_bytes(data)
+    with pytest.raises(Corrupt, match="repair"):
+        memhop.backups.restore(path, tmp_path / "elsewhere.meh")
+    report = memhop.repair(path, tmp_path / "repaired.meh")
+    done = memhop.backups.restore(report.path, path)
+    assert done.replaced is not None
+    assert Path(done.replaced).read_bytes() == data
+    with DB.open(path) as db:
+        assert db.recovery.clean
+        assert {note.text[:19] for note in db.notes.list().items} == {f"{TEXT}0", f"{TEXT}2", "the newest"}

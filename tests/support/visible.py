@@ -55,7 +55,7 @@ def seen(
     for query in queries:
         for chosen in choices:
             found = db.recall(query, limit=50, explain=True, **chosen)
-            hits = [(hit.id, hit.text, round(hit.score, 9), hit.ranks) for hit in found.hits]
+            hits = [(hit.id, hit.text, hit.score, hit.parts, hit.ranks) for hit in found.hits]
             brought = [(scene.id, scene.activation) for scene in found.associated]
-            shown[f"{query} {chosen}"] = (hits, found.reason, round(found.confidence, 9), found.channels, brought)
+            shown[f"{query} {chosen}"] = (hits, found.reason, found.confidence, found.channels, brought)
     return shown
