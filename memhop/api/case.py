@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,11 @@ class Case:
     problem: MemhopError | None
     clock: Clock
     embedder: Embedder | Callable[[], Embedder | None] | None
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything is at the path."""
+        return os.path.lexists(self.path)
 
     def command(self, words: str) -> str:
         """A command on this memory, ready to be typed."""

@@ -19,7 +19,7 @@ from memhop.api.case import ERROR, NOTE, OK, STATES, WARNING, Case, bytes_text
 from memhop.api.results import Diagnosis, Finding
 from memhop.common.clock import SystemClock, to_iso
 from memhop.common.config import check_path
-from memhop.common.errors import ConfigError, Locked, MemhopError
+from memhop.common.errors import Locked, MemhopError
 from memhop.core import lock
 from memhop.core.meh_file import MehFile
 
@@ -42,7 +42,9 @@ def doctor(
     embedder: Embedder | Callable[[], Embedder | None] | None = None,
     clock: Clock | None = None,
 ) -> Diagnosis:
-    """Examine a memory and where it lies. Nothing is written and no lock is waited for; others may use the file.
+    """Examine a memory and where it lies, while others use it. Writes nothing.
+
+    The lock is tried for some microseconds, to tell who has it; an opener that does not wait at all may find it taken.
 
     Args:
         path: The file; it need not exist.
@@ -83,10 +85,9 @@ def _run(name: str, check: Callable[[Case], tuple[str, str, str | None]], case: 
 def _file(case: Case) -> tuple[str, str, str | None]:
     """Whether it can be read, and the fast verify."""
     if case.file is None:
-        if not case.path.exists():
-            return ERROR, f"there is no file {case.path}", "check the path, or begin a memory: memhop remember TEXT"
         assert case.problem is not None
-        return ERROR, case.problem.message, case.problem.hint
+        begin = "check the path, or begin a memory: memhop remember TEXT"
+        return ERROR, case.problem.message, case.problem.hint if case.exists else begin
     report = case.file.verify()
     if not report.ok:
         first = report.problems[0]
@@ -185,8 +186,9 @@ def _embedder(case: Case) -> tuple[str, str, str | None]:
         vector = answer(embedder, [_WORD], query=True)[0]
         took = (time.perf_counter() - begun) * 1000
     except MemhopError as error:
-        kind = "cannot be used" if isinstance(error, ConfigError) else "failed"
-        return ERROR, f"it {kind}: {error.message}", error.hint
+        return ERROR, f"it does not work: {error.message}", error.hint
+    except Exception as error:  # of whoever makes the embedder
+        return ERROR, f"it cannot be made: {type(error).__name__}: {error}", None
     if not vector.any():
         return ERROR, f"{embedder.name} has no vector for {_WORD!r}", "choose another model"
     said = f"{embedder.name}: {len(vector)} dimensions, {took:.0f} ms for a word"
@@ -211,9 +213,9 @@ def _language_model(case: Case) -> tuple[str, str, str | None]:
 
 def _backups(case: Case) -> tuple[str, str, str | None]:
     """How old the newest copy in the usual folder is."""
-    make = case.command("backup make") if case.path.exists() else None
+    make = case.command("backup make") if case.exists else None
     folder = backups.folder_of(case.path)
-    copies = backups.list(folder) if folder.exists() else ()
+    copies = backups.list(folder) if folder.is_dir() else ()
     if not copies:
         return NOTE, f"no copies in {folder}", make
     newest = copies[0]

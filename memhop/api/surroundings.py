@@ -31,7 +31,7 @@ def disk_space(case: Case) -> tuple[str, str, str | None]:
     """Free bytes where the file lies, against its size: compaction and copies need as much again."""
     room = os.statvfs(_nearest(case.path.parent))
     free = room.f_bavail * room.f_frsize
-    size = case.path.stat().st_size if case.path.exists() else 0
+    size = case.path.stat().st_size if case.exists else 0
     said = f"{bytes_text(free)} free, the file has {bytes_text(size)}"
     if free < _LEAST_FREE or (room.f_files and not room.f_favail):
         full = said if room.f_favail or not room.f_files else "no more files can be created"
@@ -60,7 +60,7 @@ def permissions(case: Case) -> tuple[str, str, str | None]:
     found: list[tuple[str, str, str | None]] = []
     folder = case.path.parent
     quoted, quoted_folder = shlex.quote(str(case.path)), shlex.quote(str(folder))
-    if case.path.exists():
+    if case.exists:
         status = case.path.stat()
         mode = stat.S_IMODE(status.st_mode)
         if mode & 0o077:

@@ -126,7 +126,8 @@ class SideLock:
 def holder(path: Path) -> Locked | None:
     """Who holds a lock. None: nobody does.
 
-    Writes nothing, and makes no side file. Holds the lock for some microseconds where nobody else does.
+    Writes nothing, and makes no side file. Where nobody holds the lock, it is shared for some microseconds by all who
+    ask at once, so that they do not see each other.
 
     Args:
         path: The side file.
@@ -141,7 +142,7 @@ def holder(path: Path) -> Locked | None:
     except FileNotFoundError:
         return None
     try:
-        portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+        portalocker.lock(descriptor, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING)
         portalocker.unlock(descriptor)
     except portalocker.AlreadyLocked:
         return _locked(path, os.pread(descriptor, _MOST_BYTES, 0))

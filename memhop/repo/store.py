@@ -12,10 +12,10 @@ is waited for before the next process may go on. Reads see what the others wrote
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memhop.common.errors import Corrupt, InvalidRequest, Locked, NotFound
+from memhop.common.errors import Corrupt, InvalidRequest, NotFound, StorageError
 from memhop.common.ids import make_id, to_hex
 from memhop.core.batch import Write
 from memhop.core.meh_file import DELETED, PURGED, Commit, MehFile
@@ -316,14 +316,20 @@ class Store:
     def close(self) -> None:
         """Write what is buffered, checkpoint if that pays, close the file.
 
-        Buffered usage is dropped where another process is writing: nobody waits for a counter.
+        Buffered usage is dropped where no turn can be had, because another process is writing or the folder may only be
+        read: nobody waits, or fails, for a counter.
         """
         try:
             if not self.file.refused and (self._usage or self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES):
-                with suppress(Locked), self.file.writing(wait=0.0), self.lock:
-                    self._write_usage()
-                    if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
-                        self.checkpoint()
+                with ExitStack() as turn:
+                    try:
+                        turn.enter_context(self.file.writing(wait=0.0))
+                    except StorageError:
+                        return
+                    with self.lock:
+                        self._write_usage()
+                        if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
+                            self.checkpoint()
         finally:
             self._views = None
             self.file.close()

@@ -49,7 +49,7 @@ def test_what_goes_wrong_is_told_by_exit_code_and_line(tmp_path: Path) -> None:
         while_open = memhop("backup", "make", "--file", file)
         assert while_open.code == 0
         assert while_open.err == ""
-        locked = memhop("backup", "restore", copy, "--file", file)
+        locked = memhop("backup", "restore", copy, "--wait", "0", "--file", file)
         assert locked.code == 3
         assert f"process {os.getpid()}" in locked.err
     DB.open(tmp_path / "other.meh").close()

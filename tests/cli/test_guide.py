@@ -18,11 +18,15 @@ ROOT = typer.main.get_group(build_app())
 
 
 def leaves(group: Any, before: str = "") -> dict[str, Any]:
-    """Commands by their whole name, such as "recall" and "backup make"."""
+    """Commands by their whole name, such as "recall" and "backup make".
+
+    A group with arguments of its own, such as "at", counts as a command: below it are commands known from elsewhere.
+    """
     found: dict[str, Any] = {}
     for name, command in group.commands.items():
         whole = f"{before}{name}"
-        found |= leaves(command, f"{whole} ") if hasattr(command, "commands") else {whole: command}
+        nested = hasattr(command, "commands") and not any(p.param_type_name == "argument" for p in command.params)
+        found |= leaves(command, f"{whole} ") if nested else {whole: command}
     return found
 
 
@@ -73,6 +77,14 @@ def test_the_options_of_the_command_itself_are_documented() -> None:
     options = [option for parameter in ROOT.params for option in parameter.opts]
     assert "--version" in options
     assert all(f"`memhop {option}`" in GUIDE.read_text("utf-8") for option in options if option.startswith("--"))
+
+
+def test_the_past_is_asked_with_the_same_commands() -> None:
+    for name, command in COMMANDS["at"].commands.items():
+        assert [(p.name, p.opts, p.default) for p in command.params] == [
+            (p.name, p.opts, p.default) for p in COMMANDS[name].params
+        ]
+        assert f"`{name}`" in section("at")
 
 
 def test_every_example_can_be_typed() -> None:
