@@ -223,7 +223,7 @@ class Store:
         """
         with self.file.writing():
             with self.lock:
-                # Waited for also where nothing is left to write: what another thread wrote a moment ago is told as well.
+                # Waited for also where nothing is left to write: the call may tell what another thread just wrote.
                 number = self.file.commit_number
                 batch = Batch(self)
                 yield batch
