@@ -3,8 +3,9 @@
     python -m benches.crashes [--json FILE]
 
 The sweeps are tests (tests/crash/test_public_calls.py, tests/crash/test_boundaries.py): a disk in memory that loses,
-tears and refuses, a life of public calls on it, and every write, fsync, truncate, rename, removal and allocation of that
-life struck by every fault. A violation fails the test, so that there are no figures with violations. Takes some minutes.
+tears and refuses, a life of public calls on it, and every write, fsync, truncate, rename, removal and allocation of
+that life struck by every fault. A violation fails the test, so that there are no figures with violations. Takes some
+minutes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         if done.returncode:
             return done.returncode
-        found = json.loads(counts.read_text("utf-8"))
+        totals = json.loads(counts.read_text("utf-8"))
+        found = {name: count for name, count in totals.items() if isinstance(count, int)}
     report.print_table("Crash sweep", ["what", "count"], [[name, f"{count:,}"] for name, count in found.items()])
     if options.json:
         report.write_json(options.json, environment, found)

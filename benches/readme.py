@@ -75,8 +75,8 @@ def figures() -> str:
             ],
         ),
         f"**Crash sweep**: {crashes['pairs']:,} pairs of boundary and fault ({crashes['boundaries']:,} writes, fsyncs, "
-        "truncates, renames, removals and allocations in lives of public calls and of one file, each struck by every fault "
-        f"that means something there), {crashes['second_crashes']:,} second crashes during recovery: "
+        "truncates, renames, removals and allocations in lives of public calls and of one file, each struck by every "
+        f"fault that means something there), {crashes['second_crashes']:,} second crashes during recovery: "
         f"{crashes['violations']} violations. `make test` runs a part of it, `python -m benches.crashes` all.",
         "**Sharing a file**, an fsync per call, SQLite (WAL, synchronous=FULL) beside it in the same run:",
         _sharing_table(sharing),
