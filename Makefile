@@ -25,13 +25,15 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Writes benches/results/*.json and the figures in README.md. About two minutes.
+# Writes benches/results/*.json and the figures in README.md. About ten minutes.
 bench: $(VENV)/.ready
 	$(BIN)/python -m benches.locomo $(LOCOMO) --json benches/results/locomo-none.json
 	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder hash --json benches/results/locomo-hash.json
 	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder local --json benches/results/locomo-local.json
 	$(BIN)/python -m benches.opening --json benches/results/opening.json
 	$(BIN)/python -m benches.fuzzy benches/results/fuzzy.json
+	$(BIN)/python -m benches.sharing --json benches/results/sharing.json
+	$(BIN)/python -m benches.crashes --json benches/results/crashes.json
 	$(BIN)/python -m benches.readme
 
 # Broken and forged files, and single structures; what fails is kept in tests/fuzz/found/.

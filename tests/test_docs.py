@@ -98,3 +98,18 @@ def test_links_to_files_resolve() -> None:
 
 def test_the_changelog_knows_this_version() -> None:
     assert f"## {memhop.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_each_promise_names_a_test_that_exists() -> None:
+    """A promise without a test is a wish; a renamed test leaves one behind."""
+    section = GUIDE.partition("## What is promised\n")[2].partition("\n## ")[0]
+    tables = section.partition("| promise | test |")[2]
+    rows = [line for line in tables.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+    assert len(rows) > 25
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", row.split("|")[2])
+        assert named, f"no test holds: {row}"
+        for path, name in named:
+            assert (ROOT / path).exists(), f"{path} does not exist"
+            code = (ROOT / path).read_text("utf-8")
+            assert not name or re.search(rf"^\s*def {name}\(", code, re.MULTILINE), f"{path}::{name} does not exist"

@@ -223,12 +223,12 @@ class Store:
         """
         with self.file.writing():
             with self.lock:
+                # Waited for also where nothing is left to write: the call may tell what another thread just wrote.
+                number = self.file.commit_number
                 batch = Batch(self)
                 yield batch
                 if len(batch):
-                    self._commit(batch)
-                # Also where nothing was left to write: what another thread wrote a moment ago was acknowledged too.
-                number = self.file.commit_number
+                    number = self._commit(batch).number  # the head may be another by now: a failed fsync takes it back
             self.file.sync(number)  # without the lock: that is what lets threads share one fsync
             if len(batch):
                 self._tidy()

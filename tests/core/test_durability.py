@@ -11,7 +11,7 @@ import pytest
 
 from memhop.common.errors import InvalidRequest, StorageError, WriteRefused
 from memhop.core.meh_file import MehFile, Write
-from tests.support.simulated_disk import SimulatedDisk
+from tests.support.simulated_disk import Outcome, SimulatedDisk
 from tests.support.workload import NOTE, PATH, open_file, records_of
 
 
@@ -24,12 +24,12 @@ class SlowSyncDisk(SimulatedDisk):
         self.syncing = threading.Event()
         self.go = threading.Event()
 
-    def boundary(self, name: str, partly: object = None, size: int = 0) -> int:
+    def boundary(self, name: str, size: int = 0) -> Outcome:
         if name == "fsync" and self.hold:
             self.hold = False
             self.syncing.set()
             assert self.go.wait(10)
-        return super().boundary(name, partly, size)
+        return super().boundary(name, size)
 
 
 def test_concurrent_appends_share_one_fsync() -> None:

@@ -17,7 +17,13 @@ from tests.core.test_backup import COPY, copy, fill, names
 from tests.support.simulated_disk import Fault, PowerCut, SimulatedDisk, Survival
 from tests.support.workload import NOTE, PATH, clock, open_file, records_of, text
 
-SURVIVALS: list[tuple[Survival, int]] = [("everything", 0), ("nothing", 0), *(("sectors", seed) for seed in range(8))]
+SURVIVALS: list[tuple[Survival, int]] = [
+    ("everything", 0),
+    ("nothing", 0),
+    ("renamed", 0),
+    *(("sectors", seed) for seed in range(6)),
+    *(("unnamed", seed) for seed in range(3)),
+]
 
 
 def now_ms() -> int:
