@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,6 +153,26 @@ def test_a_write_under_way_is_no_unfinished_one(path: Path) -> None:
         found = finding(look(path), "last write")
     assert found.state == "ok"
     assert "a write that is under way" in found.found
+
+
+def test_a_file_that_others_write_to_all_the_time_is_in_order(path: Path) -> None:
+    """What was appended after the file was opened for the diagnosis is neither damage nor an unfinished write."""
+    done = threading.Event()
+
+    def write() -> None:
+        with DB.open(path, mode="shared", durability="none") as db:
+            while not done.wait(0.002):
+                db.remember_many([f"note {os.urandom(8).hex()}" for _ in range(3)])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(10):
+            found = look(path)
+            assert (finding(found, "file").state, finding(found, "last write").state) == ("ok", "ok"), found
+    finally:
+        done.set()
+        writer.join()
 
 
 def test_files_beside_it_are_counted_and_strangers_are_not(path: Path) -> None:
