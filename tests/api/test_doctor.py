@@ -16,6 +16,8 @@ import pytest
 
 import memhop
 from memhop import DB, HashEmbedder, InvalidRequest
+from memhop.api.case import Case
+from memhop.api.doctor import CHECKS
 from memhop.api.results import Diagnosis, Finding
 from memhop.common.clock import ManualClock
 from memhop.common.errors import ConfigError
@@ -173,6 +175,15 @@ def test_a_file_that_others_write_to_all_the_time_is_in_order(path: Path) -> Non
     finally:
         done.set()
         writer.join()
+
+
+def test_a_commit_that_arrives_while_it_looks_is_no_unfinished_write(path: Path) -> None:
+    clock = ManualClock(NOW)
+    with MehFile.open(path, mode="read") as file:
+        case = Case(path=path, file=file, problem=None, clock=clock, embedder=None)
+        with DB.open(path, clock=clock) as db:
+            db.remember("later than the opening")
+        assert CHECKS["last write"](case)[0] == "ok"
 
 
 def test_files_beside_it_are_counted_and_strangers_are_not(path: Path) -> None:
