@@ -546,7 +546,12 @@ class DB:
         return DB(file, embedder=self._embedder, clock=clock)
 
     def close(self) -> None:
-        """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine."""
+        """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine.
+
+        In a forked child it does nothing: the memory is still the parent's.
+        """
+        if self._file.inherited:
+            return
         with self._lock:
             if self._closed:
                 return
@@ -583,6 +588,8 @@ class DB:
         store = self._store_or_none
         if store is not None and not self._closed:
             return store
+        if not self._closed:
+            self._file.check()
         with self._lock:
             if self._closed:
                 raise Closed("the memory was closed")

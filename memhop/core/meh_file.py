@@ -218,10 +218,11 @@ class MehFile(Reading):
 
         Cost: about 5 us when there is nothing new, else as replaying what is.
         """
+        self.check()
         if self.mode == EXCLUSIVE or self._frozen:
             return False
         with self.lock, self._writer.lock:
-            self._state()
+            self.check()
             try:
                 return self._take_in()
             except MemhopError:
@@ -273,10 +274,10 @@ class MehFile(Reading):
             Locked: others did not finish in time; names the holder.
             WriteRefused, StorageError: as `append`.
         """
+        self.check()
         if self._gate is None:
             yield False
             return
-        self._state()
         self._writer.check()
         with self._gate.turn(wait) as begins:
             if begins:
@@ -460,6 +461,7 @@ class MehFile(Reading):
 
         if self._frozen:
             raise InvalidRequest("the past is no file of its own", field="at", allowed="a handle of the whole file")
+        self.check()
         with self._writer.lock:
             try:
                 return verify(self._state(), deep=deep)
@@ -477,7 +479,7 @@ class MehFile(Reading):
         Raises:
             StorageError: the last sync failed; the handle is closed all the same.
         """
-        if self._closed or os.getpid() != self._pid:
+        if self._closed or self.inherited:
             return
         writer = self._writer
         writer.sync.cancel()
