@@ -556,8 +556,9 @@ class DB:
             if self._closed:
                 return
             self._closed = True
-        if self._store_or_none is not None:
-            self._store_or_none.close()
+        store, self._store_or_none, self._recaller_or_none = self._store_or_none, None, None
+        if store is not None:
+            store.close()
         else:
             self._file.close()
 

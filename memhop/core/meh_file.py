@@ -52,6 +52,15 @@ EXCLUSIVE, SHARED, READ = "exclusive", "shared", "read"
 MODES = (EXCLUSIVE, SHARED, READ)
 SHARED_WAIT_S = 10.0  # how long a shared handle waits for its turn unless told otherwise
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+_HINTS = {
+    errno.ENOENT: "create the directory first",
+    errno.EACCES: "check its permissions",
+    errno.EPERM: "check its permissions",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EROFS: 'open it with mode="read", or keep it on a disk that can be written to',
+}
 
 
 class Commit(NamedTuple):
@@ -178,7 +187,7 @@ class MehFile(Reading):
         lock = disk.lock(beside(real, ".lock"), purpose=purpose)
         create = create and mode != READ
         try:
-            missing = _look_first(disk, real, create)
+            missing = _look_first(disk, real, create, write=mode == EXCLUSIVE)
             if mode == EXCLUSIVE or missing:
                 lock.acquire(wait)
                 if create and disk.identity(real) is None:
@@ -503,7 +512,7 @@ class MehFile(Reading):
             if not self._writer.broken:
                 self._writer.settle()
         finally:
-            self._writer.state.file.close()
+            self._writer.let_go()
             if self.mode == EXCLUSIVE:
                 self._side_lock.release()
 
@@ -516,13 +525,16 @@ class MehFile(Reading):
         self.close()
 
 
-def _look_first(disk: Disk, path: Path, create: bool) -> bool:
-    """Refuse what is no .meh file before a side file is left beside it. True: there is nothing, and it may be made."""
+def _look_first(disk: Disk, path: Path, create: bool, *, write: bool) -> bool:
+    """Refuse what is no .meh file, or may not be written to, before a side file is left beside it.
+
+    Returns True if there is nothing, and it may be made.
+    """
     if disk.identity(path) is None:
         if not create:
             raise StorageError(f"there is no file {path}", hint="check the path, or open with create=True")
         return True
-    file = disk.open(path, write=False)
+    file = disk.open(path, write=write)
     try:
         read_identity(file, Window(file, file.size()))
     finally:
@@ -543,6 +555,4 @@ def _open_file(disk: Disk, path: Path, mode: str) -> tuple[DiskFile, str]:
 
 
 def _hint(error: OSError) -> str | None:
-    if isinstance(error, FileNotFoundError):
-        return "create the directory first"
-    return "check its permissions" if isinstance(error, PermissionError) else None
+    return _HINTS.get(error.errno or 0)

@@ -169,6 +169,7 @@ class Reading:
         except MemhopError:
             raise
         except OSError as error:
+            self.check()  # closed meanwhile by another thread
             raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
 
     def buffer(self, offset: int, length: int) -> memoryview:

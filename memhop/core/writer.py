@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from memhop.common.errors import MemhopError, StorageError, WriteRefused
@@ -22,7 +23,8 @@ from memhop.core.disk import Disk, quietly, write_all
 from memhop.core.format import COMMIT_FRAME_SIZE, DELETED, Point
 from memhop.core.header import Header
 from memhop.core.log_state import LogState, load, locate_healing
-from memhop.core.records import Entry
+from memhop.core.reader import LogReader
+from memhop.core.records import Entry, RecordIndex
 from memhop.core.sync import GroupSync
 from memhop.core.views import write_header
 
@@ -249,6 +251,13 @@ class LogWriter:
         if state.file.size() > state.end:
             state.file.truncate(state.end)
         self.wrote = False
+
+    def let_go(self) -> None:
+        """Close the file and forget its memory map, which goes when the last view of it does. Needs the lock."""
+        state = self.state
+        state.file.close()
+        reader = LogReader(state.file, state.identity.salt)
+        self.state = replace(state, reader=reader, records=RecordIndex((), reader.size_of), tail=[])
 
 
 def next_header(state: LogState, *, covered: Point, manifest: int) -> Header:

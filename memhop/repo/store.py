@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memhop.common.errors import Corrupt, InvalidRequest, Locked, NotFound
+from memhop.common.errors import Corrupt, InvalidRequest, NotFound, StorageError
 from memhop.common.ids import make_id, to_hex
 from memhop.core.batch import Write
 from memhop.core.meh_file import DELETED, PURGED, Commit, MehFile
@@ -299,17 +299,27 @@ class Store:
     def close(self) -> None:
         """Write what is buffered, checkpoint if that pays, close the file.
 
-        Buffered usage is dropped where another process is writing: nobody waits for a counter.
+        Both are left out where another process is writing, the disk is full or the folder read-only: nobody waits for a
+        counter, the next opening makes up for a checkpoint, and who has only read must not fail at the end.
         """
         try:
             if not self.file.refused and (self._usage or self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES):
-                with suppress(Locked), self.file.writing(wait=0.0), self.lock:
-                    self._write_usage()
-                    if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
-                        self.checkpoint()
+                self._last_upkeep()
         finally:
             self._views = None
             self.file.close()
+
+    def _last_upkeep(self) -> None:
+        try:
+            with self.file.writing(wait=0.0), self.lock:
+                self._write_usage()
+                if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
+                    self.checkpoint()
+        except Corrupt:
+            raise
+        except StorageError:
+            if self.file.refused:  # a failed fsync: more is lost than was tried here
+                raise
 
     def refresh(self) -> bool:
         """Take in what other processes have written since. True if there was anything."""
