@@ -89,9 +89,7 @@ class DB:
         """
         from memhop.core.meh_file import MehFile
 
-        if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-            shown = "a text with a NUL character" if isinstance(path, str) else f"a {type(path).__name__}"
-            raise InvalidRequest(f"{shown} is not a path", field="path", allowed="a str or Path")
+        _check_path(path)
         if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= 3600):
             raise InvalidRequest(f"{wait!r:.40} is not allowed", field="wait", allowed="seconds, 0 to 3600, or None")
         if max_bytes is not None:
@@ -609,6 +607,26 @@ class DB:
 
                 self._recaller_or_none = Recaller(store, self._embedder)
             return self._recaller_or_none
+
+
+def _check_path(path: object) -> None:
+    """A text that names a file. One that ends in a slash names a folder, whether or not there is one."""
+    shown = ""
+    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
+        shown = f"a {type(path).__name__}"
+    elif not text:
+        shown = "an empty text"
+    elif "\0" in text:
+        shown = "a text with a NUL character"
+    elif text.endswith(("/", os.sep)):
+        shown = "the name of a folder"
+    else:
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            shown = "a text with half a character"
+    if shown:
+        raise InvalidRequest(f"{shown} is not the path of a file", field="path", allowed="a str or Path")
 
 
 def _check_has(field: str, value: object, needed: tuple[str, ...]) -> None:

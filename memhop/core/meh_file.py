@@ -182,7 +182,7 @@ class MehFile(Reading):
             raise StorageError("a .meh file is used in place and needs a little-endian machine")
         if wait is None:
             wait = SHARED_WAIT_S if mode == SHARED else 0.0
-        real = Path(os.path.realpath(path))
+        real = _real(path)
         disk = disk or FileDisk()
         lock = disk.lock(beside(real, ".lock"), purpose=purpose)
         create = create and mode != READ
@@ -248,6 +248,7 @@ class MehFile(Reading):
         if grown is None:
             return False
         if grown is not writer.state:
+            self._check_uuid(grown)  # another memory may have been copied into the file
             writer.adopt(grown, on_disk=False)
         elif grown.header is not None:
             writer.floor = max(writer.floor, grown.header.published)
@@ -260,11 +261,14 @@ class MehFile(Reading):
         except FileNotFoundError:
             return False
         fresh = load_calmly(file)
-        if fresh.identity.uuid != self._writer.state.identity.uuid:
-            raise StorageError(f"{self.path} is another memory now", hint="open it again")
+        self._check_uuid(fresh)
         self._writer.refused = self._writer.refused or refused
         self._writer.adopt(fresh, on_disk=False)
         return True
+
+    def _check_uuid(self, found: LogState) -> None:
+        if found.identity.uuid != self._writer.state.identity.uuid:
+            raise StorageError(f"{self.path} is another memory now", hint="open it again")
 
     @contextmanager
     def writing(self, *, wait: float | None = None) -> Iterator[bool]:
@@ -523,6 +527,13 @@ class MehFile(Reading):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _real(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except OSError as error:  # a relative path, and the current folder was removed
+        raise StorageError(f"cannot open {path}: {reason(error)}", hint="give the whole path") from error
 
 
 def _look_first(disk: Disk, path: Path, create: bool, *, write: bool) -> bool:

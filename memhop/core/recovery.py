@@ -6,7 +6,9 @@ still opened for reading; the handle then refuses writes and says why.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 
 from memhop.core.disk import Disk, DiskFile, quietly, write_all
@@ -15,6 +17,8 @@ from memhop.core.replay import Damage
 
 MOST_DAMAGES = 1000  # listed in a report; `damaged` counts all of them
 _CHUNK = 1024 * 1024
+_LONGEST_NAME = 255 - 40  # bytes of a name to which every suffix can be appended
+_CUT_CHARACTER = "".join(map(chr, range(0xDC80, 0xDD00)))  # what os.fsdecode makes of a part of a character
 LEFTOVERS = (".new", ".compact")  # suffixes of temporary files that a crash may leave
 
 
@@ -104,7 +108,15 @@ def remove_leftovers(disk: Disk, path: Path) -> tuple[Path, ...]:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """The side file of a .meh file: its name with a suffix appended."""
+    """The side file of a .meh file: its name with a suffix appended.
+
+    File systems take names of 255 bytes. Where a suffix might not fit, the name is cut short and told from others that
+    begin in the same way by a digest of all of it: "<first 190 bytes or less>~<16 hex digits>".
+    """
+    name = os.fsencode(path.name)
+    if len(name) > _LONGEST_NAME:
+        digest = blake2b(name, digest_size=8).hexdigest()
+        return path.with_name(f"{os.fsdecode(name[:190]).rstrip(_CUT_CHARACTER)}~{digest}{suffix}")
     return path.with_name(path.name + suffix)
 
 
