@@ -45,6 +45,7 @@ def figures() -> str:
     """The figures as Markdown."""
     none, local = _load("locomo-none"), _load("locomo-local")
     opening, fuzzy = _load("opening"), _load("fuzzy")
+    sharing, crashes = _load("sharing")["results"], _load("crashes")["results"]
     environment = none["environment"]
     tasks = opening["results"]["tasks"]
     systems = dict(none["results"]["systems"])
@@ -73,6 +74,12 @@ def figures() -> str:
                 for name, found in sorted(tasks.items(), key=lambda pair: float(pair[1]["wall_ms"]))
             ],
         ),
+        f"**Crash sweep**: {crashes['pairs']:,} pairs of boundary and fault ({crashes['boundaries']:,} writes, fsyncs, "
+        "truncates, renames, removals and allocations in lives of public calls and of one file, each struck by every "
+        f"fault that means something there), {crashes['second_crashes']:,} second crashes during recovery: "
+        f"{crashes['violations']} violations. `make test` runs a part of it, `python -m benches.crashes` all.",
+        "**Sharing a file**, an fsync per call, SQLite (WAL, synchronous=FULL) beside it in the same run:",
+        _sharing_table(sharing),
         "**Fuzzy lookup of a word**, microseconds of CPU per query, by vocabulary size:",
         _fuzzy_table(fuzzy["results"]),
     ]
@@ -118,6 +125,26 @@ def _fuzzy_table(results: Mapping[str, Any]) -> str:
     names = sorted(results[sizes[0]]["query_us"], key=lambda name: float(results[sizes[-1]]["query_us"][name]))
     rows = [[name, *(f"{results[size]['query_us'][name]:,.0f}" for size in sizes)] for name in names]
     return _table(["structure", *(f"{int(size):,} terms" for size in sizes)], rows)
+
+
+def _sharing_table(results: Mapping[str, Any]) -> str:
+    alone, together = results["one_process"], results["three_processes"]
+    return _table(
+        ["", "MemHop exclusive", "MemHop shared", "SQLite"],
+        [
+            [
+                "one write of one process, ms",
+                *(f"{alone[name]:.2f}" for name in ("exclusive", "shared", "sqlite")),
+            ],
+            [
+                f"{together['wanted']:,} writes of three processes, with recalls, seconds",
+                "",
+                f"{together['memhop seconds']:.1f}",
+                f"{together['sqlite seconds']:.1f}",
+            ],
+            ["of those, found afterwards", "", f"{together['memhop notes']:,}", f"{together['sqlite rows']:,}"],
+        ],
+    )
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -44,7 +44,11 @@ from memhop.common.errors import (
 )
 
 if TYPE_CHECKING:
+    from memhop.api import backups
+    from memhop.api.backups import Backups
     from memhop.api.db import DB
+    from memhop.api.doctor import doctor
+    from memhop.api.repair import repair
     from memhop.models.embed import HashEmbedder
     from memhop.models.embed_http import OllamaEmbedder, OpenAIEmbedder
     from memhop.models.embed_local import LocalEmbedder
@@ -52,15 +56,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
+    "Backups": "memhop.api.backups",
     "DB": "memhop.api.db",
     "HashEmbedder": "memhop.models.embed",
     "LocalEmbedder": "memhop.models.embed_local",
     "OllamaEmbedder": "memhop.models.embed_http",
     "OpenAIEmbedder": "memhop.models.embed_http",
+    "doctor": "memhop.api.doctor",
+    "repair": "memhop.api.repair",
 }
 
 __all__ = [
     "DB",
+    "Backups",
     "BadFormat",
     "ChatError",
     "Closed",
@@ -80,12 +88,17 @@ __all__ = [
     "VectorSpaceMismatch",
     "WriteRefused",
     "__version__",
+    "backups",
+    "doctor",
+    "repair",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name in _LAZY:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
+    if name == "backups":
+        return import_module("memhop.api.backups")
     raise AttributeError(f"module 'memhop' has no attribute {name!r}")

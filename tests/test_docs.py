@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import memhop
-from memhop.api import namespaces, results
+from memhop.api import backups, namespaces, results
 from memhop.api.db import DB
 from memhop.common import errors
 
@@ -44,7 +45,18 @@ def test_every_call_of_a_namespace_is_in_the_guide(space: str) -> None:
         assert re.search(pattern, GUIDE), f"db.{space}.{name} is not documented"
 
 
-@pytest.mark.parametrize("call", ["open", "remember", "recall", "search", "update", "backfill", "compact", "verify"])
+def test_backups_are_in_the_guide() -> None:
+    for name in ("list", "verify", "restore"):
+        for argument in inspect.signature(getattr(backups, name)).parameters:
+            assert re.search(rf"`memhop\.backups\.{name}\([^`]*\b{argument}\b", GUIDE), f"{name}({argument})"
+    for field in dataclasses.fields(backups.Backups):
+        assert re.search(rf"^\| `{field.name}` \| {field.default} \|", GUIDE, re.MULTILINE), f"Backups.{field.name}"
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["backup", "open", "remember", "forget", "purge", "recall", "search", "update", "backfill", "compact", "verify"],
+)
 def test_every_argument_is_in_the_guide(call: str) -> None:
     for name in inspect.signature(getattr(DB, call)).parameters:
         if name != "self":
@@ -60,7 +72,7 @@ def test_every_error_is_in_the_guide_with_its_code() -> None:
             assert str(error.code) in GUIDE, f"code {error.code} of {name} is not documented"
 
 
-@pytest.mark.parametrize("result", [results.Recall, results.Hit, results.SearchResult])
+@pytest.mark.parametrize("result", [results.Recall, results.Hit, results.SearchResult, results.Receipt, results.Purged])
 def test_every_field_of_the_main_results_is_in_the_guide(result: type) -> None:
     for name in inspect.get_annotations(result):
         assert f"`{name}`" in GUIDE or f"`{name}(" in GUIDE, f"{result.__name__}.{name} is not documented"
@@ -86,3 +98,18 @@ def test_links_to_files_resolve() -> None:
 
 def test_the_changelog_knows_this_version() -> None:
     assert f"## {memhop.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_each_promise_names_a_test_that_exists() -> None:
+    """A promise without a test is a wish; a renamed test leaves one behind."""
+    section = GUIDE.partition("## What is promised\n")[2].partition("\n## ")[0]
+    tables = section.partition("| promise | test |")[2]
+    rows = [line for line in tables.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+    assert len(rows) > 25
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", row.split("|")[2])
+        assert named, f"no test holds: {row}"
+        for path, name in named:
+            assert (ROOT / path).exists(), f"{path} does not exist"
+            code = (ROOT / path).read_text("utf-8")
+            assert not name or re.search(rf"^\s*def {name}\(", code, re.MULTILINE), f"{path}::{name} does not exist"

@@ -25,7 +25,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "api": frozenset(
         {
             "search", "repo", "models", "common",
-            "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.verify",
+            "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.repair", "core.verify",
+            "core.backup", "core.lock", "core.restore", "core.side_files",
         }
     ),
     "cli": frozenset({"api", "common", ""}),

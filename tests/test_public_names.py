@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import memhop
-from memhop.api import db, namespaces, results
+from memhop.api import backups, db, namespaces, results, rotation
 from memhop.common import errors
 
 
@@ -23,7 +23,7 @@ def _classes(module: ModuleType) -> list[type]:
     ]
 
 
-CLASSES = [db.DB, *_classes(namespaces), *_classes(results), *_classes(errors)]
+CLASSES = [db.DB, *_classes(backups), *_classes(rotation), *_classes(namespaces), *_classes(results), *_classes(errors)]
 
 
 def test_all_has_no_repeats() -> None:

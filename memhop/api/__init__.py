@@ -2,9 +2,18 @@
 
     db           DB.open, the verbs (remember, recall, search, update, forget, …), upkeep
     namespaces   db.archive, db.notes, db.scenes, db.topics, db.profile, db.knowledge, db.capabilities, db.trajectory
-    notes        what `remember` and `forget` mean, in terms of records
+    notes        what `remember` means, in terms of records
+    forgetting   forget and purge: to the trash, or erased
+    erasure      what goes with a note or message that is erased, and what stays without it
+    proof        erase, compact, search the raw bytes, write a receipt; needles: the bytes to look for
+    space        what uses the space of a file
     reading      recall, search, why_not, stats: requests in, results out
+    backups      copies of a memory: make, list, verify, restore; the settings of automatic ones
+    rotation     automatic copies: when one is due, which are kept
     backfill     draining the queue of units that have no vector yet
+    repair       memhop.repair: what is readable of a damaged file, in a new one
+    doctor       memhop.doctor: what is wrong with a memory (case, what its checks share) and with where it lies
+                 (surroundings, mounts)
     convert      records -> results
     reports      what the file says of itself -> results
     results      frozen dataclasses with `to_dict()`; ids as 16 hex digits, times as Unix ms

@@ -162,9 +162,10 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
         id_ = space_id(embedder.name, dim, embedder.digest)
         if store.readable(Space, id_) is None:
             batch.put(Space(model=embedder.name, dim=dim, digest=embedder.digest, created_at=now), id_)
-        places = store.views.ordinals(np.array([item.owner for item in items], dtype=np.uint64))
-        there = {item.owner for item, place in zip(items, places.tolist(), strict=True) if place >= 0}
-        live = served & there  # what was erased or edited meanwhile keeps nothing
+        asked = np.array([item.owner for item in items], dtype=np.uint64)
+        wanted = (store.views.ordinals(asked) >= 0) & ~store.views.vectors(id_, dim).contains(asked)
+        there = {item.owner for item, want in zip(items, wanted.tolist(), strict=True) if want}
+        live = served & there  # what was erased, edited or embedded by another thread meanwhile keeps nothing
         rows = np.array([owner in live and fine for owner, fine in zip(owners, good.tolist(), strict=True)], dtype=bool)
         if rows.any():
             kept = [owner for owner, row in zip(owners, rows.tolist(), strict=True) if row]

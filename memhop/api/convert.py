@@ -8,7 +8,8 @@ from memhop.repo import l0_profile, l2_context, l3_knowledge, l4_archive, l5_cap
 from memhop.repo.record import Tier
 
 
-def note(record: l4_archive.Note, *, created: bool = False) -> results.Note:
+def note(record: l4_archive.Note, *, created: bool = False, copies: int = 0) -> results.Note:
+    """`copies`: how often its words were remembered since this version, see `l6_usage`."""
     return results.Note(
         id=to_hex(record.id),
         text=record.text,
@@ -26,7 +27,7 @@ def note(record: l4_archive.Note, *, created: bool = False) -> results.Note:
         tier=Tier(record.tier).label,
         pinned=record.pinned,
         external_id=record.external_id or None,
-        copies=record.copies,
+        copies=record.copies + copies,
         created=created,
     )
 
@@ -49,7 +50,7 @@ def message(record: l4_archive.Message) -> results.Message:
 def topic(record: l2_context.Topic) -> results.Topic:
     return results.Topic(
         id=to_hex(record.id),
-        scene_id=to_hex(record.scene),
+        scene_id=to_hex(record.scene) if record.scene else None,
         depth=record.depth,
         user_keywords=record.user_keywords,
         agent_keywords=record.agent_keywords,
@@ -94,7 +95,7 @@ def graph(record: l3_knowledge.Graph) -> results.Graph:
 def knowledge(record: l3_knowledge.KnowledgeNode) -> results.KnowledgeNode:
     return results.KnowledgeNode(
         id=to_hex(record.id),
-        graph_id=to_hex(record.graph),
+        graph_id=to_hex(record.graph) if record.graph else None,
         title=record.title,
         content=record.content,
         node_type=record.node_type or None,

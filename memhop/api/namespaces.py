@@ -186,7 +186,7 @@ class Notes(Namespace):
 
     def get(self, id: str) -> results.Note:
         """The note, whatever its tier. Raises NotFound, InvalidRequest."""
-        return convert.note(self._store.get(l4_archive.Note, from_hex(id)))
+        return self._convert(self._store.get(l4_archive.Note, from_hex(id)))
 
     def list(
         self,
@@ -205,7 +205,11 @@ class Notes(Namespace):
             group = l4_archive.notes_in(check_name(project, field="project"))
         elif tag is not None:
             group = l4_archive.tagged(check_name(tag, field="tag"))
-        return self._page(l4_archive.Note, group, convert.note, limit, cursor, newest_first)
+        return self._page(l4_archive.Note, group, self._convert, limit, cursor, newest_first)
+
+    def _convert(self, note: l4_archive.Note) -> results.Note:
+        usage = self._store.usage(note.id)
+        return convert.note(note, copies=usage.copies if usage else 0)
 
 
 class Scenes(Namespace):

@@ -1,11 +1,11 @@
-"""What `remember` and `forget` mean, in terms of records.
+"""What `remember` means, in terms of records.
 
 `remember` finds out whether the note is there already, in this order:
 
 1. the same `idempotency_key`: the first note is returned as it is; other words under that key are refused;
 2. the same `external_id` in the project: the note is brought up to date (rev + 1) when something differs;
 3. the same words in the same project and kind, active, and nothing said that the first note does not say
-   (status, metadata, links, source, time): one more copy is counted, and tags are joined;
+   (status, metadata, links, source, time): one more copy is counted, beside the note, and tags are joined;
 4. otherwise it is a new note.
 """
 
@@ -22,8 +22,9 @@ from memhop.common.config import LIMITS, check_metadata, check_names, check_text
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo import l4_archive
-from memhop.repo.l4_archive import Message, Note
-from memhop.repo.record import Kind, Tier
+from memhop.repo.l4_archive import Note
+from memhop.repo.l6_usage import Usage, usage_id
+from memhop.repo.record import Tier
 
 if TYPE_CHECKING:
     from memhop.repo.store import Batch, Store
@@ -92,17 +93,14 @@ def remember(store: Store, drafts: Sequence[Draft], now_ms: int) -> tuple[result
     with store.writing() as batch:
         pending: dict[int, Note] = {}
         stored = [_put_note(store, batch, wanted, pending, now_ms) for wanted in drafts]
-    return tuple(convert.note(note, created=created) for note, created in stored)
+    return tuple(stored)
 
 
-def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note], now_ms: int) -> tuple[Note, bool]:
+def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note], now_ms: int) -> results.Note:
     """Put one note into the batch unless it is there already.
 
     Args:
         pending: Notes of the same call by the groups that identify them, so that a call is checked against itself.
-
-    Returns:
-        The note, and whether it is new.
 
     Raises:
         InvalidRequest: the idempotency key was used for other words.
@@ -117,7 +115,9 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
         if updated is not existing:
             batch.put(updated)
         _remember(pending, updated)
-        return updated, False
+        said_again = not wanted.external_id and not _is_retry(existing, wanted)
+        usage = store.count_copy(batch, existing.id) if said_again else batch.find(Usage, usage_id(existing.id))
+        return convert.note(updated, copies=usage.copies if usage else 0)
     note = batch.new(
         Note(
             text=wanted.text,
@@ -140,7 +140,7 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
         wanted.at,
     )
     _remember(pending, note)
-    return note, True
+    return convert.note(note, created=True)
 
 
 def _groups(note: Note | Draft) -> dict[str, int]:
@@ -193,8 +193,12 @@ def _says_nothing_new(wanted: Draft, note: Note) -> bool:
     )
 
 
+def _is_retry(note: Note, wanted: Draft) -> bool:
+    return bool(wanted.idempotency_key) and wanted.idempotency_key == note.idempotency_key
+
+
 def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
-    if wanted.idempotency_key and wanted.idempotency_key == note.idempotency_key:
+    if _is_retry(note, wanted):
         return note
     if not wanted.external_id:
         tags = tuple(dict.fromkeys((*note.tags, *wanted.tags)))
@@ -204,7 +208,7 @@ def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
                 field="tags",
                 allowed=f"at most {LIMITS.tags}",
             )
-        return msgspec.structs.replace(note, tags=tags, copies=note.copies + 1, updated_at=now_ms)
+        return note if tags == note.tags else msgspec.structs.replace(note, tags=tags, updated_at=now_ms)
     changed = msgspec.structs.replace(
         note,
         text=wanted.text,
@@ -220,58 +224,3 @@ def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
     if changed == note:
         return note
     return msgspec.structs.replace(changed, rev=note.rev + 1, updated_at=now_ms)
-
-
-def forget(store: Store, batch: Batch, id_: int, *, hard: bool, now_ms: int) -> tuple[bool, str | None, str]:
-    """Move a note to the trash, or erase a note or message for good.
-
-    Returns:
-        (changed, tier label or None when erased, reason).
-
-    Raises:
-        NotFound: no note or message has this id.
-        InvalidRequest: a message can only be erased (`hard=True`): what was said is not edited.
-    """
-    note = store.find(Note, id_)
-    if note is None:
-        message = store.get(Message, id_)
-        if not hard:
-            raise InvalidRequest(
-                "what was said is kept word for word", field="hard", allowed="hard=True, to erase the message for good"
-            )
-        _erase_message(store, batch, message)
-        return True, None, "erased; compact() removes the bytes"
-    if hard:
-        batch.delete(Kind.NOTE, id_, purge=True)
-        return True, None, "erased; compact() removes the bytes"
-    if note.tier == Tier.TRASHED:
-        return False, Tier.TRASHED.label, "it was in the trash already"
-    batch.put(msgspec.structs.replace(note, tier=int(Tier.TRASHED), rev=note.rev + 1, updated_at=now_ms))
-    return True, Tier.TRASHED.label, "moved to the trash; recall finds it with tier='trashed' only"
-
-
-def _erase_message(store: Store, batch: Batch, message: Message) -> None:
-    from memhop.repo.l2_context import Scene, Topic
-
-    batch.delete(Kind.MESSAGE, message.id, purge=True)
-    scene = store.find(Scene, message.scene) if message.scene else None
-    if scene is not None and scene.created_at == message.at:
-        batch.strike(msgspec.structs.replace(scene, name=l4_archive.dated(scene.created_at)))  # it was named after it
-    topic = store.find(Topic, message.topic) if message.topic else None
-    if topic is None:
-        return
-    left = tuple(id_ for id_ in topic.messages if id_ != message.id)
-    if left:
-        # The user keywords are those of the message that opened the topic; all others are the agent's.
-        by_user = message.id == topic.messages[0] and bool(topic.user_keywords)
-        batch.strike(
-            msgspec.structs.replace(
-                topic,
-                messages=left,
-                user_keywords=() if by_user else topic.user_keywords,
-                agent_keywords=topic.agent_keywords if by_user else (),
-                summary="",
-            )
-        )
-    else:
-        batch.delete(Kind.TOPIC, topic.id, purge=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from memhop.api import convert, results
+from memhop.api.space import space_used
 from memhop.common.config import LIMITS
 from memhop.common.errors import NotFound
 from memhop.common.ids import from_hex, to_hex
@@ -161,11 +162,12 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
     return results.Explanation(id=id, returned=False, rank=None, reason=reason)
 
 
-def stats(store: Store) -> results.Stats:
+def stats(store: Store, *, backup_error: str | None = None) -> results.Stats:
     """See `DB.stats`."""
     from memhop.repo.vectors import Space
 
     file = store.file
+    space = space_used(store)
     with store.lock:
         views = store.views
         kinds = Counter(kind for _, kind, _ in file.live())
@@ -173,7 +175,7 @@ def stats(store: Store) -> results.Stats:
         spaces = store.listed(Space, all_of(Kind.SPACE), limit=LIMITS.results)
         return results.Stats(
             path=str(file.path),
-            file_bytes=file.file_bytes,
+            file_bytes=sum(use.bytes for use in space),
             live_bytes=file.live_bytes,
             dead_bytes=file.dead_bytes,
             commit=file.commit_number,
@@ -187,4 +189,6 @@ def stats(store: Store) -> results.Stats:
             spaces=tuple(f"{space.model} ({space.dim} dimensions)" for _, space in spaces),
             views_rebuilt=views.rebuilt,
             unreadable=views.unreadable + len(store.damaged),
+            space=space,
+            backup_error=backup_error,
         )

@@ -76,10 +76,10 @@ class Message(Result):
 
 @dataclass(frozen=True, slots=True)
 class Topic(Result):
-    """One turn of a scene, or a fused group of turns."""
+    """One turn of a scene, or a fused group of turns. `scene_id` is None if a repair could not save the scene."""
 
     id: str
-    scene_id: str
+    scene_id: str | None
     depth: int
     user_keywords: tuple[str, ...]
     agent_keywords: tuple[str, ...]
@@ -129,10 +129,10 @@ class Graph(Result):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeNode(Result):
-    """One thing known."""
+    """One thing known. `graph_id` is None if a repair could not save the graph."""
 
     id: str
-    graph_id: str
+    graph_id: str | None
     title: str
     content: str
     node_type: str | None
@@ -271,12 +271,56 @@ class SearchResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Receipt(Result):
+    """What an erasure reached, what was searched for it afterwards, and what it cannot have reached.
+
+    It never repeats what was erased. Sizes in bytes; `commit` and `head_digest` are of the file when the receipt was
+    made.
+
+    `reached` are (what, count) pairs: versions, vectors, token rows, terms, links in other notes, topics, scenes, ….
+    `searched` are (path, bytes, found) for each file, the memory first; `found` counts places where something of
+    the erased record stands, and stops at 1,000. Words of it which another record of the memory says too are not
+    counted; `not_reached` names the records.
+    `not_reached` says in plain words what could not be erased or looked at.
+    `complete`: the memory was compacted, and nothing was found in any file that was searched. What `not_reached` names
+    outside these files is for the reader to judge.
+    """
+
+    id: str
+    kind: str
+    erased_at: int
+    commit: int
+    head_digest: str
+    bytes_before: int
+    bytes_after: int
+    reached: tuple[tuple[str, int], ...]
+    searched: tuple[tuple[str, int, int], ...]
+    not_reached: tuple[str, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Forgotten(Result):
-    """What `forget` did. `tier` is None when the record is gone for good."""
+    """What `forget` did. `tier` is None when the record is gone for good; `receipt` is there with `prove=True`."""
 
     id: str
     changed: bool
     tier: str | None
+    reason: str
+    receipt: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purged(Result):
+    """What `purge` erased: `count` notes, the first 1,000 of them by `ids`.
+
+    `damaged` notes of the trash could not be read, so that nobody knows whether they were meant; they stay. `forget`
+    erases them one by one.
+    """
+
+    count: int
+    ids: tuple[str, ...]
+    damaged: int
     reason: str
 
 
@@ -304,8 +348,27 @@ class BackfillReport(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class SpaceUse(Result):
+    """What some bytes of the file are used for.
+
+    `part` is records (live ones, by kind), indexes (in use, by name), history (what `compact` gives back) or file.
+    `layer` is "L0" to "L7" or "vectors", None for what is no record. `count` counts frames, None where there is nothing
+    to count.
+    """
+
+    part: str
+    name: str
+    layer: str | None
+    count: int | None
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stats(Result):
-    """Counts and sizes. Sizes in bytes; `records` by kind."""
+    """Counts and sizes. Sizes in bytes; `records` by kind; the bytes of `space` add up to `file_bytes`.
+
+    `backup_error` says why the newest automatic copy could not be made, None if it was, or none was due.
+    """
 
     path: str
     file_bytes: int
@@ -322,11 +385,13 @@ class Stats(Result):
     spaces: tuple[str, ...]
     views_rebuilt: bool
     unreadable: int
+    space: tuple[SpaceUse, ...]
+    backup_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Problem(Result):
-    """Damage in the file. `kind` and `id` are None where the bytes no longer tell."""
+    """What is wrong in the file, and at which byte (0: no single one). `kind` and `id` are None where nothing tells."""
 
     offset: int
     what: str
@@ -358,7 +423,19 @@ class Recovered(Result):
 
 @dataclass(frozen=True, slots=True)
 class Verified(Result):
-    """What `verify` found. Sizes in bytes; `records` are live ones. Equal `head_digest`, equal history."""
+    """What `verify` found.
+
+    Attributes:
+        ok: Nothing was found.
+        problem_count: Of all problems; `problems` lists the first 1,000 of each pass.
+        commits: Those in the file; compaction without history leaves one.
+        records: Live ones.
+        live_bytes, dead_bytes: Of their frames; of what `compact()` would give back.
+        head_digest: 64 hex digits. Equal digest, equal history.
+        references: From record to record, all followed. None without `deep`.
+        views: Rows of each derived view, as built anew and compared with what is in use: groups, units, postings,
+            vocabulary, vectors, tokens. None without `deep`; empty if the views could not be read.
+    """
 
     ok: bool
     problem_count: int
@@ -368,6 +445,67 @@ class Verified(Result):
     live_bytes: int
     dead_bytes: int
     head_digest: str
+    references: int | None = None
+    views: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost(Result):
+    """A record that a repair could not save, or bytes of which not even the id can be read (None, as the kind then).
+
+    Attributes:
+        layer: L0 to L7, or "vectors". None where it is not known.
+        what: Is wrong with it.
+        offset, bytes: Where it stands in the source; 0 bytes where its length cannot be read.
+        older_versions: Of it in the source. They were not brought back.
+    """
+
+    layer: str | None
+    kind: str | None
+    id: str | None
+    what: str
+    offset: int
+    bytes: int
+    older_versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mended(Result):
+    """A record that referred to what is not there. `gone`: (field, id). Not `kept`: it meant nothing any more."""
+
+    layer: str
+    kind: str
+    id: str
+    gone: tuple[tuple[str, str], ...]
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired(Result):
+    """What a repair did.
+
+    Attributes:
+        path: The new file.
+        saved: Kind of record -> ids, ascending; all that the new file holds, mended records included.
+        lost: In the order of the source; empty when every record was saved.
+        mended: References to what was lost, or was missing before.
+        damage: All that was found wrong in the source, harmless or not.
+        tail_bytes: Of an unfinished write behind the newest commit, left out.
+        commits, records, head_digest: Of the new file, as `Verified` has them. Its history continues that of the
+            source.
+        seconds: It took.
+    """
+
+    path: str
+    saved: dict[str, tuple[str, ...]]
+    lost: tuple[Lost, ...]
+    mended: tuple[Mended, ...]
+    damage: tuple[Problem, ...]
+    tail_bytes: int
+    commits: int
+    records: int
+    head_digest: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +521,44 @@ class Compacted(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Backup(Result):
+    """A copy that was made and verified. `commit`, `commit_at` and `head_digest` name the commit it ends with."""
+
+    path: str
+    bytes: int
+    commit: int
+    commit_at: int
+    head_digest: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFile(Result):
+    """A copy in a folder of copies, as its name tells: of which memory, from when, up to which commit."""
+
+    path: str
+    memory: str
+    made_at: int
+    commit: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored(Result):
+    """A copy that is now the file at `path`. `replaced` is where the file that was there is kept, None: there was none.
+
+    `commit`, `commit_at` and `head_digest` name the newest commit now; `bytes` is the size.
+    """
+
+    path: str
+    bytes: int
+    commit: int
+    commit_at: int
+    head_digest: str
+    replaced: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation(Result):
     """Why a unit was, or was not, returned for a query."""
 
@@ -390,3 +566,27 @@ class Explanation(Result):
     returned: bool
     rank: int | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Result):
+    """What one check of `memhop.doctor` saw.
+
+    `state` is ok, note (nothing to mend), warning (works, at a risk) or error (does not work). `fix` says what to do,
+    None where there is nothing to be done.
+    """
+
+    name: str
+    state: str
+    found: str
+    fix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis(Result):
+    """All findings of `memhop.doctor`. `state` is the worst of theirs; `ok`: none of them is an error."""
+
+    path: str
+    ok: bool
+    state: str
+    findings: tuple[Finding, ...]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memhop.cli import commands, demo
+from memhop.cli import backup, commands, demo, doctor, erase, past, upkeep
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
 
@@ -32,9 +32,15 @@ def build_app() -> typer.Typer:
     app.command()(demo.demo)
     app.command()(commands.remember)
     app.command()(commands.recall)
+    app.add_typer(past.build_group(), name="at")
+    app.command()(erase.forget)
+    app.command()(erase.purge)
     app.command()(commands.stats)
-    app.command()(commands.verify)
-    app.command()(commands.compact)
+    app.command()(upkeep.verify)
+    app.command()(upkeep.repair)
+    app.command()(upkeep.compact)
+    app.add_typer(backup.build_group(), name="backup")
+    app.command()(doctor.doctor)
     return app
 
 

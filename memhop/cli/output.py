@@ -17,13 +17,21 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from memhop.common.clock import to_iso
-from memhop.common.errors import MemhopError
+from memhop.common.errors import Locked, MemhopError, WriteRefused
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
 _GAP = "  "
+_HINTS: dict[type[MemhopError], Callable[[Any], str]] = {  # what the library says in terms of its own calls
+    Locked: lambda error: (
+        f"let it go on with `kill -CONT {error.pid}`, or end it"
+        if error.stopped
+        else "wait for it longer (--wait SECONDS), or end that process"
+    ),
+    WriteRefused: lambda error: "`memhop doctor` says what is wrong",
+}
 _PATIENCE_S = 0.3  # before a spinner is shown
 
 
@@ -168,6 +176,8 @@ class Output:
 
     def error(self, error: MemhopError) -> None:
         """An error: one line on standard error, or its `to_dict()` on standard output with `--json`."""
+        if worded := _HINTS.get(type(error)):
+            error.hint = worded(error)
         if self.as_json:
             self.json(error.to_dict())
         else:

@@ -77,8 +77,13 @@ def time_or_now(value: object, *, field: str, now_ms: int) -> int:
 
 
 def to_datetime(milliseconds: int) -> datetime:
-    """An aware UTC datetime."""
-    return _EPOCH + timedelta(milliseconds=milliseconds)
+    """An aware UTC datetime; the nearest one where none can show it, for a file may state any time of a commit."""
+    return _EPOCH + timedelta(milliseconds=max(0, min(milliseconds, _LAST_MS)))
+
+
+def stamp(milliseconds: int) -> str:
+    """The same for file names, UTC to the millisecond: 20260510T083000123Z. Sorts by time."""
+    return f"{to_datetime(milliseconds):%Y%m%dT%H%M%S}{milliseconds % 1000:03d}Z"
 
 
 def to_iso(milliseconds: int) -> str:

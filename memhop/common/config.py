@@ -5,6 +5,9 @@ What ranks a recall is in `search/tuning.py`.
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from memhop.common.errors import InvalidRequest
@@ -103,6 +106,35 @@ def check_names(value: object, *, field: str, most: int, max_chars: int = LIMITS
     if len(names) > most:
         raise InvalidRequest(f"{len(names)} are too many", field=field, allowed=f"at most {most}")
     return names
+
+
+def check_path(value: object, *, field: str) -> Path:
+    """A path a caller gave: a str or Path without NUL. Returned absolute, `~` and symbolic links resolved."""
+    return Path(os.path.realpath(os.path.expanduser(_path_text(value, field))))
+
+
+def check_file_path(value: object, *, field: str) -> str:
+    """Like `check_path`, of a file, and as it was given. One that ends in a slash names a folder, and is refused."""
+    text = _path_text(value, field)
+    if text.endswith(("/", os.sep)):
+        raise InvalidRequest(f"{text[-40:]!r} names a folder", field=field, allowed="the path of a file")
+    return text
+
+
+def _path_text(value: object, field: str) -> str:
+    if isinstance(value, str | os.PathLike) and isinstance(text := os.fspath(value), str) and text and "\0" not in text:
+        with suppress(UnicodeEncodeError):  # half a surrogate pair
+            os.fsencode(text)
+            return text
+    shown = repr(value)[:40] if isinstance(value, str) else f"a {type(value).__name__}"
+    raise InvalidRequest(f"{shown} is not a path", field=field, allowed="a str or Path, without NUL")
+
+
+def check_seconds(value: object, *, field: str, high: float) -> float:
+    """A number of seconds in [0, high]."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high:
+        return float(value)
+    raise InvalidRequest(f"{value!r:.40} is not allowed", field=field, allowed=f"seconds, 0 to {high:g}")
 
 
 def check_metadata(value: object, *, field: str = "metadata") -> dict[str, Any]:

@@ -106,9 +106,17 @@ class Corrupt(StorageError):
 
     code = 5005
 
-    def __init__(self, what: str, *, offset: int, expected: int | None = None, found: int | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        offset: int,
+        expected: int | None = None,
+        found: int | None = None,
+        hint: str = "run `memhop verify`",
+    ) -> None:
         detail = "" if expected is None or found is None else f": expected {expected:#x}, found {found:#x}"
-        super().__init__(f"{what} at byte {offset}{detail}", hint="run `memhop verify`")
+        super().__init__(f"{what} at byte {offset}{detail}", hint=hint)
         self.what = what
         self.offset = offset
         self.expected = expected

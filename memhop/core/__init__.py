@@ -11,6 +11,7 @@
     records      id -> offset, over segments and the delta
     reader       frames by offset, through the map or pread
     log_state    what a handle knows, and how it is loaded
+    side_files   what the files beside it are called
     recovery     open-time decisions: save and cut a torn tail
     create       making a new file
     views        writing genesis, segments, manifests, headers
@@ -18,10 +19,14 @@
     writer       append, fsync, roll back
     checkpoint   publish a new segment
     reading      the reading half of a handle
+    snapshot     the records of one moment, read beside a writer
     meh_file     MehFile: the handle which the layers above use
     compaction   rewrite without dead bytes
     verify       check everything, change nothing
+    space        what the bytes of a file are used for
     repair       save what is readable into a new file
+    backup       a commit of an open file, copied while others write
+    restore      a verified copy put in the place of a file, which is kept
     disk, lock   the seam to the operating system
 
 Standard library only, apart from portalocker where the lock is taken and numpy where large indexes are merged.

@@ -17,6 +17,7 @@ from memhop.core.format import (
     LAST_RECORD_KIND,
     MAX_BATCH,
     MAX_ID,
+    MAX_NUMBER,
     MAX_PAYLOAD,
     PURGED,
     Point,
@@ -71,7 +72,11 @@ class Encoder:
         return taken
 
     def close(self, number: int, time_ms: int, durable: int) -> Point:
-        """Add the commit frame; `durable` is the newest commit known to be on disk."""
+        """Add the commit frame; `durable` is the newest commit known to be on disk.
+
+        A clock that runs beyond what a commit may state is held there, for the commit would be none when it is read.
+        """
+        time_ms = max(-MAX_NUMBER, min(time_ms, MAX_NUMBER))
         digest = self._chain.close(number, time_ms)
         record = CommitRecord(
             number,

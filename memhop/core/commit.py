@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memhop.core.format import COMMIT_PAYLOAD, COMMIT_TRAILER, DIGEST_SIZE
+from memhop.core.format import COMMIT_PAYLOAD, COMMIT_TRAILER, DIGEST_SIZE, MAX_NUMBER
 
 try:  # hashlib loads OpenSSL, several milliseconds that opening a file does not need
     from _blake2 import blake2b
@@ -40,10 +40,12 @@ class CommitRecord(NamedTuple):
 
 
 def decode_commit(payload: memoryview) -> CommitRecord | None:
-    """The record in a payload whose CRC was good, or None if it has another size."""
+    """The record in a payload whose CRC was good, or None if it has another size or impossible numbers."""
     if len(payload) != COMMIT_PAYLOAD.size:
         return None
     number, time_ms, durable, length, frames, _, previous, digest = COMMIT_PAYLOAD.unpack(payload)
+    if number > MAX_NUMBER or abs(time_ms) > MAX_NUMBER:
+        return None
     return CommitRecord(number, time_ms, durable, length, frames, previous, digest)
 
 

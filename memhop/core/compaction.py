@@ -25,9 +25,9 @@ from memhop.core.header import FIRST_BATCH, Identity
 from memhop.core.log_state import LogState, load, rows_healing
 from memhop.core.manifest import Manifest
 from memhop.core.records import RecordIndex
-from memhop.core.recovery import beside
 from memhop.core.replay import Replay
 from memhop.core.segment import check_sections
+from memhop.core.side_files import beside
 from memhop.core.views import write_header, write_manifest, write_segment
 from memhop.core.writer import LogWriter
 
@@ -168,6 +168,9 @@ def compact(
             file.close()
             quietly(lambda: disk.remove(temporary))
             raise
+    except Corrupt as error:
+        error.hint = "save what is readable: `memhop repair --to NEW`"
+        raise
     except MemhopError:
         raise
     except OSError as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from memhop.core.disk import Disk, DiskFile, quietly, write_all
-from memhop.core.format import HEADER_OFFSETS, LOG_START, Point
+from memhop.core.format import HEADER_OFFSETS, LOG_START, MAX_NUMBER, Point
 from memhop.core.header import FIRST_BATCH, Header, Identity, first_digest
-from memhop.core.recovery import beside
+from memhop.core.side_files import beside
 from memhop.core.views import write_genesis, write_header
 
 
@@ -15,7 +15,8 @@ def new_identity(disk: Disk, *, now_ms: int) -> Identity:
     """A fresh UUID and salt, generation 1, and an empty history."""
     uuid = disk.entropy(16)
     salt = int.from_bytes(disk.entropy(4), "little")
-    return Identity(uuid, salt, 1, now_ms, Point(0, 0, FIRST_BATCH, first_digest(uuid)))
+    created_ms = max(0, min(now_ms, MAX_NUMBER))
+    return Identity(uuid, salt, 1, created_ms, Point(0, 0, FIRST_BATCH, first_digest(uuid)))
 
 
 def first_header(identity: Identity) -> Header:

@@ -6,6 +6,7 @@ counted every place where a machine can die.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 FILE_MODE = 0o600  # a memory is private: no one but its owner reads it
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # of a file system without hard links
 
 
 class Lock(Protocol):
@@ -66,6 +68,14 @@ class DiskFile(Protocol):
         """Device and inode."""
         ...
 
+    def duplicate(self) -> DiskFile:
+        """Another handle of the same file, which outlives this one and whatever its name becomes."""
+        ...
+
+    def claim(self) -> bool:
+        """Have the file for oneself until it is closed or the process dies; False if someone else has it."""
+        ...
+
     def close(self) -> None:
         """Close. Memory maps stay valid for those who hold them. A second call does nothing."""
         ...
@@ -84,6 +94,10 @@ class Disk(Protocol):
 
     def rename(self, old: Path, new: Path, *, replace: bool) -> None:
         """Give a file another name; without `replace`, FileExistsError if that is taken."""
+        ...
+
+    def link(self, old: Path, new: Path) -> bool:
+        """Give a file a second name, FileExistsError if that is taken. False: this file system has no such thing."""
         ...
 
     def remove(self, path: Path) -> None:
@@ -144,6 +158,16 @@ class _OsFile:
         status = os.fstat(self._descriptor)
         return status.st_dev, status.st_ino
 
+    def duplicate(self) -> DiskFile:
+        return _OsFile(fcntl.fcntl(self._descriptor, fcntl.F_DUPFD_CLOEXEC, 0))
+
+    def claim(self) -> bool:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
@@ -185,6 +209,15 @@ class FileDisk:
             os.rename(old, new)
         else:
             os.unlink(old)
+
+    def link(self, old: Path, new: Path) -> bool:
+        try:
+            os.link(old, new)
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                return False
+            raise
+        return True
 
     def remove(self, path: Path) -> None:
         os.unlink(path)

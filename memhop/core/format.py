@@ -38,6 +38,9 @@ Header, 4096 bytes (HEADER, then zeros, then the CRC in the last four bytes):
 
 Point, 56 bytes, the state just after a commit: number u64, time_ms i64, end u64 (offset just past it), digest 32 B.
 
+Numbers of commits and headers, and times, are at most 2**62, generations at most 2**32 - 2: counting on never
+overflows. A structure that states more does not check out, whatever its CRC says.
+
 Frame, 24 bytes, then the payload, then zeros up to a multiple of 8:
 
     offset  size  field    meaning
@@ -107,6 +110,14 @@ Invariants (each has a test of the same name in tests/core/test_invariants.py):
     I8  Closing an unchanged file writes nothing.
     I9  Sections lie at multiples of 64 and frames at multiples of 8.
 
+Several processes. One handle at a time writes, under the lock of a side file; it first replays what others have
+appended since its last look, and cuts what a killed writer left behind the newest commit (cases 1 and 3 above).
+Readers take no lock. They read what is behind their head with pread, map nothing beyond the published end that the
+live header states (a commit behind it may still be taken back by a writer whose fsync fails), and believe damage
+only when they see it twice, because a batch can be seen half written. A reader whose head is no longer where it
+was, or whose live header names another manifest, loads the file anew; one that finds another inode at the path
+moves over to it if the uuid is the same.
+
 Downsides, known: a frame of 10 bytes takes 40; a commit costs 128 bytes; superseded frames, tombstones, commit
 frames and old views stay until compaction. With durability "none" or "relaxed" a crash *and* rot in the unproven
 tail cannot be told apart; the tail is then saved and cut.
@@ -151,6 +162,8 @@ DELETED = 0x01
 PURGED = 0x02
 
 MAX_ID = 2**64 - 1
+MAX_NUMBER = 2**62  # of a commit or header, and of milliseconds; what says more was not written by a MemHop
+MAX_GENERATION = 2**32 - 2  # there is always a next one
 MAX_PAYLOAD = 64 * 1024 * 1024
 MAX_SEGMENT = 4 * 1024**3 - SECTION_ALIGNMENT
 MAX_MANIFEST = 8 * 1024 * 1024

@@ -203,6 +203,34 @@ def next_intact(window: Window, salt: int, start: int) -> int | None:
     return None
 
 
+def heads(window: Window, salt: int, start: int) -> Iterator[FrameRef]:
+    """Every frame from `start` on whose head is whole, in order; payloads are neither read nor checked.
+
+    Bytes that are no frame are stepped over. Cost: about 2 us per frame, and reading what is stepped over.
+    """
+    position: int | None = start
+    while position is not None and position < window.end:
+        ref = _head_at(window, salt, position)
+        if ref is None:
+            marks = sync_marks(window, position + ALIGNMENT)
+            position = next((mark for mark in marks if _head_at(window, salt, mark)), None)
+        else:
+            yield ref
+            position = ref.end
+
+
+def _head_at(window: Window, salt: int, offset: int) -> FrameRef | None:
+    head = window.view(offset, HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    sync, _, check, kind, flags, length, id_ = HEAD.unpack(head)
+    seed = 0 if offset == LOG_START else seed_of(salt, offset)
+    if sync != SYNC or length > _LIMITS[kind] or check != _fold(zlib.crc32(head[FIELDS_OFFSET:], seed)):
+        return None
+    ref = FrameRef(kind, id_, flags, offset, length)
+    return ref if ref.end <= window.end else None
+
+
 def commit_marks(window: Window, salt: int, start: int) -> Iterator[memoryview]:
     """Payloads of all commit frames at or after `start` that verify, whatever lies between them."""
     for offset in sync_marks(window, start):

@@ -17,6 +17,8 @@ from memhop.core.format import (
     KNOWN_REQUIRED,
     LOG_START,
     MAGIC,
+    MAX_GENERATION,
+    MAX_NUMBER,
     POINT,
     VERSION,
     Point,
@@ -110,7 +112,13 @@ def _consistent(header: Header) -> bool:
         and FIRST_BATCH <= covered.end <= durable.end <= header.published
         and header.manifest < header.published
         and covered.number <= durable.number
+        and _countable(header.generation, header.sequence, durable.number, covered.time_ms, durable.time_ms)
     )
+
+
+def _countable(generation: int, *numbers: int) -> bool:
+    """Whether there is room behind these numbers, so that counting on never overflows a field."""
+    return generation <= MAX_GENERATION and all(-MAX_NUMBER <= number <= MAX_NUMBER for number in numbers)
 
 
 def refuse_unknown(version: int, required: int) -> None:
@@ -122,7 +130,8 @@ def refuse_unknown(version: int, required: int) -> None:
         )
     if unknown := required & ~KNOWN_REQUIRED:
         raise BadFormat(
-            f"the file needs features {unknown:#x} which this build of MemHop (format {VERSION}) lacks",
+            f"the file (format version {version}) needs features {unknown:#x} which this build of MemHop "
+            f"(format version {VERSION}) lacks",
             hint="update memhop",
         )
 
@@ -156,7 +165,7 @@ def encode_genesis(identity: Identity) -> bytes:
 
 
 def decode_genesis(payload: bytes | memoryview) -> Identity | None:
-    """The identity in a genesis payload whose CRC was good, or None if it has another size.
+    """The identity in a genesis payload whose CRC was good, or None if it has another size or impossible numbers.
 
     Raises:
         BadFormat: a newer version wrote it.
@@ -169,6 +178,8 @@ def decode_genesis(payload: bytes | memoryview) -> Identity | None:
     if len(payload) != GENESIS_PAYLOAD.size:
         return None
     _, _, _, uuid, salt, generation, created_ms, number, time_ms, digest = GENESIS_PAYLOAD.unpack(payload)
+    if not _countable(generation, number, time_ms):
+        return None
     return Identity(uuid, salt, generation, created_ms, Point(number, time_ms, FIRST_BATCH, digest))
 
 

@@ -8,7 +8,7 @@ written here; core/recovery.py decides what to do about what was found.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memhop.common.errors import BadFormat, Corrupt
 from memhop.core.commit import decode_commit
@@ -82,6 +82,13 @@ class LogState:
     def covered(self) -> Point:
         """What the checkpoint in use covers; the base of the log without one."""
         return self.manifest.covered if self.manifest else self.identity.base
+
+    def frozen(self) -> LogState:
+        """This moment, kept: published bytes never change, so it can be read without the lock that this call needs.
+
+        Cost: O(entries behind the checkpoint).
+        """
+        return replace(self, records=self.records.copy(), tail=list(self.tail))
 
 
 def load(file: DiskFile, *, end: int | None = None) -> LogState:

@@ -17,7 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -34,16 +34,19 @@ from memhop.core.log_state import LogState, follow, load, load_calmly, read_head
 from memhop.core.manifest import check_meta
 from memhop.core.reading import Reading
 from memhop.core.records import Entry
-from memhop.core.recovery import RecoveryReport, beside, found, recover, remove_leftovers
+from memhop.core.recovery import RecoveryReport, found, recover, remove_leftovers
 from memhop.core.replay import last_byte
 from memhop.core.segment import Segment, check_sections
+from memhop.core.side_files import beside
 from memhop.core.sync import FULL
 from memhop.core.writer import LogWriter
 
 if TYPE_CHECKING:
+    from memhop.core.backup import Original
     from memhop.core.compaction import CompactReport
     from memhop.core.past import Moment
     from memhop.core.segment import SectionData
+    from memhop.core.snapshot import Snapshot
     from memhop.core.verify import VerifyReport
 
 __all__ = ["DELETED", "PURGED", "Commit", "Entry", "MehFile", "RecoveryReport", "Segment", "Write"]
@@ -251,7 +254,7 @@ class MehFile(Reading):
             self._check_uuid(grown)  # another memory may have been copied into the file
             writer.adopt(grown, on_disk=False)
         elif grown.header is not None:
-            writer.floor = max(writer.floor, grown.header.published)
+            writer.floor = max(writer.floor, min(grown.header.published, grown.end))
         return True
 
     def _move_over(self) -> bool:
@@ -465,7 +468,7 @@ class MehFile(Reading):
             )
 
     def verify(self, *, deep: bool = False) -> VerifyReport:
-        """Check every byte that means something. See core/verify.py.
+        """Check every byte that means something, while others read and write. See core/verify.py.
 
         Args:
             deep: Also check the sections of older manifests, and the record index against the log.
@@ -474,14 +477,44 @@ class MehFile(Reading):
 
         if self._frozen:
             raise InvalidRequest("the past is no file of its own", field="at", allowed="a handle of the whole file")
+        self.catch_up()
+        try:
+            return verify(self._state(), deep=deep, lock=self._writer.lock, alone=self.mode == EXCLUSIVE)
+        except MemhopError:
+            raise
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+
+    def snapshot(self) -> Snapshot:
+        """The records of this moment, to be read without keeping writers waiting. See core/snapshot.py."""
+        from memhop.core.snapshot import Snapshot
+
         self.check()
         with self._writer.lock:
-            try:
-                return verify(self._state(), deep=deep)
-            except MemhopError:
-                raise
-            except OSError as error:
-                raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
+            return Snapshot(self.path, self._state().frozen())
+
+    def original(self) -> Original:
+        """A commit that holds all that was acknowledged, to be copied without a lock; see core/backup.py.
+
+        It is put on the disk first, unless the handle cannot write: that copies what it sees, one opened `at` a moment
+        the file as it was then. Close it afterwards.
+
+        Raises:
+            Locked: others did not let a shared handle have its turn. StorageError: as `flush`.
+        """
+        from memhop.core.backup import Original
+
+        with nullcontext() if self._writer.refused else self.writing():
+            if self._writer.refused:
+                self.catch_up()
+            else:
+                self.flush()
+            with self._writer.lock:
+                state, writer = self._state(), self._writer
+                head, end = writer.sync.reached, writer.floor  # another thread may have appended since
+                if writer.refused and self.mode != EXCLUSIVE:
+                    head, end = state.head, state.end
+                return Original.of(self._disk, self.path, state, head, end)
 
     def close(self) -> None:
         """Sync what was written, give the lock and reserved space back. A second call does nothing.

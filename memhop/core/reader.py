@@ -34,9 +34,11 @@ class LogReader:
         self.mapping = memoryview(b"")
 
     def remap(self, end: int) -> None:
-        """Map bytes 0..end. `end` must be published, and at most the size of the file."""
+        """Map bytes 0..end, `end` being published; less where the file was cut short since."""
         if end > len(self.mapping):
-            self.mapping = self._file.map(end)
+            end = min(end, self._file.size())
+            if end > len(self.mapping):
+                self.mapping = self._file.map(end)
 
     def slice(self, offset: int, length: int) -> memoryview:
         """Bytes of the file, in place if mapped, else a copy. Short at the end of the file."""
@@ -46,8 +48,11 @@ class LogReader:
         return memoryview(self._file.pread(length, offset))
 
     def size_of(self, offset: int) -> int:
-        """Bytes in the file of the frame at `offset`, as its head states. 0 where there is no head."""
-        head = self.slice(offset, HEAD.size)
+        """Bytes in the file of the frame at `offset`, as its head states. 0 where there is no head.
+
+        The offset may come from a record index that lies, and be no place any file has.
+        """
+        head = self.slice(offset, HEAD.size) if offset < 2**62 else b""
         return frame_size(HEAD.unpack(head)[5]) if len(head) == HEAD.size else 0
 
     def frame(self, offset: int, end: int) -> tuple[FrameRef, memoryview]:

@@ -10,16 +10,20 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memhop.common.errors import Closed, Corrupt, InvalidRequest, MemhopError, StorageError
 from memhop.core.disk import reason
 from memhop.core.format import HEAD, LOG_START
-from memhop.core.frame import FrameRef
+from memhop.core.frame import FrameRef, Window, heads
 from memhop.core.log_state import LogState, locate_healing, rows_healing
 from memhop.core.records import Entry
+from memhop.core.replay import last_byte
 from memhop.core.segment import Segment
 from memhop.core.writer import LogWriter
+
+if TYPE_CHECKING:
+    from memhop.core.space import Space
 
 
 class Reading:
@@ -115,6 +119,15 @@ class Reading:
         return max(0, state.end - LOG_START - state.records.live_bytes - views)
 
     @property
+    def tail_residue(self) -> int:
+        """Bytes behind the published end, reserved zeros not counted: a write that is under way or was cut short.
+
+        Cost: reads what is there.
+        """
+        state = self._state()
+        return last_byte(Window(state.file, state.file.size()), state.end) - state.end
+
+    @property
     def file_bytes(self) -> int:
         """Size of the file, reserved space included."""
         return max(self._state().end, self._writer.allocated)
@@ -133,7 +146,12 @@ class Reading:
         """
         state = self._state()
         row = self._locate(state, id)
-        return None if row is None else (*row, bytes(self._frame(state, row[1])[1]))
+        if row is None:
+            return None
+        ref, payload = self._frame(state, row[1])
+        if (ref.kind, ref.id) != (row[0], id):
+            raise Corrupt(f"the record index names another record than {id:016x}", offset=row[1])
+        return ref.kind, ref.offset, bytes(payload)
 
     def locate(self, id: int) -> tuple[int, int] | None:
         """(kind, offset) of the live record, or None. Offsets hold within one `epoch`.
@@ -221,6 +239,20 @@ class Reading:
     def ids(self, kind: int) -> Iterator[int]:
         """Live ids of a kind, ascending, as of now. Cost: as `live`."""
         return (id_ for id_, row_kind, _ in self.live() if row_kind == kind)
+
+    def frames(self) -> Iterator[FrameRef]:
+        """Every frame of the log in log order, superseded ones and views too, as of now; payloads are not checked.
+
+        Cost: about 2 us per frame.
+        """
+        state = self._state()
+        return heads(Window(state.file, state.end), state.identity.salt, LOG_START)
+
+    def space(self) -> Space:
+        """What the bytes of the file are used for. Cost: about 5 us per frame."""
+        from memhop.core.space import measure
+
+        return measure(self._state(), self._writer.lock, self._writer.allocated)
 
     def segments(self) -> Sequence[Segment]:
         """The live segments, oldest first."""

@@ -43,6 +43,12 @@ class RecordIndex:
         self.live_bytes = live_bytes
         self._size_of = size_of
 
+    def copy(self) -> RecordIndex:
+        """The same rows, unmoved by what is applied later. Cost: O(delta)."""
+        copied = RecordIndex(self.segments, self._size_of, self.live_bytes)
+        copied.delta, copied.base = dict(self.delta), self.base
+        return copied
+
     def locate(self, id_: int) -> tuple[int, int] | None:
         """(kind, offset) of the live record, or None.
 
@@ -68,6 +74,8 @@ class RecordIndex:
         """Take frames in, in log order, and say what each of them replaced."""
         entries = []
         for frame in frames:
+            if not frame.id:
+                continue  # 0 is no id, and nothing that is asked for by it
             before = self.locate(frame.id)
             previous = 0
             if before is not None:
@@ -123,9 +131,9 @@ def _array_rows(age: int, segment: Segment) -> Iterator[tuple[int, int, int, int
 
 
 def _newest(rows: Iterable[tuple[int, int, int, int]]) -> Iterator[tuple[int, int, int]]:
-    last = -1
+    last = 0
     for id_, _, kind, offset in rows:
-        if id_ != last:
+        if id_ not in (0, last):  # 0 is no id
             last = id_
             if kind != TOMBSTONE_KIND:
                 yield id_, kind, offset

@@ -6,20 +6,17 @@ still opened for reading; the handle then refuses writes and says why.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 
 from memhop.core.disk import Disk, DiskFile, quietly, write_all
 from memhop.core.log_state import LogState
 from memhop.core.replay import Damage
+from memhop.core.side_files import beside
 
 MOST_DAMAGES = 1000  # listed in a report; `damaged` counts all of them
 _CHUNK = 1024 * 1024
-_LONGEST_NAME = 255 - 40  # bytes of a name to which every suffix can be appended
-_CUT_CHARACTER = "".join(map(chr, range(0xDC80, 0xDD00)))  # what os.fsdecode makes of a part of a character
-LEFTOVERS = (".new", ".compact")  # suffixes of temporary files that a crash may leave
+LEFTOVERS = (".new", ".compact", ".restore")  # suffixes of temporary files that a crash may leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class RecoveryReport:
             never had a second), 2 if the file was read from its genesis frame.
         checkpoint_lost: Why the newest checkpoint could not be used and the log was replayed; "" otherwise.
         shortened: The file is shorter than it once was on disk: commits are missing.
-        removed: Temporary files of a create or compaction that did not finish.
+        removed: Temporary files of a create, compaction or restore that did not finish.
         refused: Why this handle takes no writes; "" if it does.
     """
 
@@ -95,7 +92,7 @@ def found(state: LogState) -> RecoveryReport:
 
 
 def remove_leftovers(disk: Disk, path: Path) -> tuple[Path, ...]:
-    """Remove temporaries of a create or compaction that a crash cut short. Needs the lock."""
+    """Remove temporaries of a create, compaction or restore that a crash cut short. Needs the lock."""
     removed = []
     for suffix in LEFTOVERS:
         leftover = beside(path, suffix)
@@ -105,19 +102,6 @@ def remove_leftovers(disk: Disk, path: Path) -> tuple[Path, ...]:
             continue
         removed.append(leftover)
     return tuple(removed)
-
-
-def beside(path: Path, suffix: str) -> Path:
-    """The side file of a .meh file: its name with a suffix appended.
-
-    File systems take names of 255 bytes. Where a suffix might not fit, the name is cut short and told from others that
-    begin in the same way by a digest of all of it: "<first 190 bytes or less>~<16 hex digits>".
-    """
-    name = os.fsencode(path.name)
-    if len(name) > _LONGEST_NAME:
-        digest = blake2b(name, digest_size=8).hexdigest()
-        return path.with_name(f"{os.fsdecode(name[:190]).rstrip(_CUT_CHARACTER)}~{digest}{suffix}")
-    return path.with_name(path.name + suffix)
 
 
 def _save(disk: Disk, path: Path, source: DiskFile, start: int, stop: int, now_ms: int) -> Path:

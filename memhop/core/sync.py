@@ -39,6 +39,7 @@ class GroupSync:
         self.reached = reached
         self._sync = sync
         self._timer: threading.Timer | None = None
+        self._cancelled = False
         self._timer_guard = threading.Lock()
 
     def after_write(self, number: int) -> None:
@@ -60,8 +61,9 @@ class GroupSync:
                     self._sync()
 
     def cancel(self) -> None:
-        """No timer fires after this, except one that is firing."""
+        """No timer syncs after this, except one that is at it."""
         with self._timer_guard:
+            self._cancelled = True
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
@@ -70,4 +72,5 @@ class GroupSync:
         with self._timer_guard:
             self._timer = None
         with suppress(OSError), self.leader:  # a failed handle refuses writes; the next append tells its caller
-            self._sync()
+            if not self._cancelled:
+                self._sync()

@@ -1,21 +1,26 @@
-"""Verify: check every byte that means something, change nothing, say what is wrong and where."""
+"""Verify: check every byte that means something, change nothing, say what is wrong and where.
+
+The handle's lock is held for a moment only, to keep what is known of the log; the file is read without it, up to the
+published end of that moment, while others go on reading and writing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from memhop.common.errors import Corrupt
-from memhop.core.format import HEADER_OFFSETS, LOG_START, MANIFEST, SEGMENT
-from memhop.core.frame import FrameRef, Window, examine, sync_marks
+from memhop.core.format import HEADER_OFFSETS, HEADER_SIZE, LOG_START, MANIFEST, SEGMENT
+from memhop.core.frame import Window, examine, sync_marks
+from memhop.core.header import decode_header
 from memhop.core.log_state import LogState
 from memhop.core.manifest import Manifest, decode_manifest
 from memhop.core.records import RecordIndex
-from memhop.core.replay import Replay
+from memhop.core.replay import Replay, last_byte
 from memhop.core.segment import Segment
 
 MOST_PROBLEMS = 1000  # listed; `problem_count` counts all of them
-HEADER_KIND = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +51,46 @@ class VerifyReport:
         return self.problem_count == 0
 
 
-def verify(state: LogState, *, deep: bool) -> VerifyReport:
+def verify(
+    state: LogState, *, deep: bool, lock: AbstractContextManager[object] | None = None, alone: bool = True
+) -> VerifyReport:
     """Check headers, genesis, the chain, every frame, the manifest and every section.
 
     Args:
         deep: Also the sections of older manifests, and the record index row by row against the log.
+        lock: Of the handle whose state this is, taken while the state is kept. None: nobody else uses it.
+        alone: No other process writes to the file: what stands behind the published end is residue, and not a commit on
+            its way.
+
+    Raises:
+        OSError: as the disk does.
 
     Cost: reads the file once, from its first byte to its last; no more memory than the record index.
     """
+    with lock or nullcontext():
+        state = state.frozen()
+        file_end = state.file.size()
+        halves = [_half(state, offset, alone) for offset in HEADER_OFFSETS]
+        residue = alone and last_byte(Window(state.file, file_end), state.end) > state.end
     problems: list[Problem] = []
     blank = state.header is not None and state.header.sequence == 1
-    for offset, header in zip(HEADER_OFFSETS, state.headers, strict=True):
-        if header is None and not (blank and not any(state.file.pread(LOG_START // 2, offset))):
+    for offset, half in zip(HEADER_OFFSETS, halves, strict=True):
+        if decode_header(half[:HEADER_SIZE]) is None and not (blank and not any(half)):
             problems.append(Problem(offset, "header"))
     if state.genesis_lost:
         problems.append(Problem(LOG_START, "genesis frame"))
     if state.checkpoint_lost:
         offset = state.header.manifest if state.header else 0
         problems.append(Problem(offset, state.checkpoint_lost, MANIFEST))
-    end = max(state.end, state.file.size())
-    window = Window(state.file, end)
+    if residue:
+        problems.append(Problem(state.end, "bytes behind the last commit"))
+    window = Window(state.file, min(state.end, file_end))
     durable = state.header.durable if state.header else state.identity.base
     replay = Replay(window, state.identity.salt, state.identity.base, durable, strict=True)
     index = RecordIndex((), state.reader.size_of)
-    live: dict[int, FrameRef] = {}
     for batch in replay:
         index.apply(batch.frames)
-        live.update((ref.id, ref) for ref in batch.frames)
     problems += [Problem(d.offset, d.what, d.kind, d.id) for d in replay.damage]
-    if replay.residue_end > state.end:
-        problems.append(Problem(state.end, "bytes behind the last commit"))
     if replay.shortened:
         problems.append(Problem(window.end, "the file is shorter than it was"))
     if replay.head != state.head:
@@ -97,6 +112,14 @@ def verify(state: LogState, *, deep: bool) -> VerifyReport:
         max(0, state.end - LOG_START - index.live_bytes - views),
         state.head.digest.hex(),
     )
+
+
+def _half(state: LogState, offset: int, alone: bool) -> bytes:
+    """A header and what lies behind it; read again if another process may have been at it."""
+    half = state.file.pread(LOG_START // 2, offset)
+    if alone or decode_header(half[:HEADER_SIZE]) is not None:
+        return half
+    return state.file.pread(LOG_START // 2, offset)
 
 
 def _older_manifests(window: Window, state: LogState) -> list[Manifest]:

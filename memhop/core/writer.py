@@ -77,6 +77,8 @@ class LogWriter:
         Args:
             on_disk: All of it is there, or others build on it: it is never taken back. Else only what the header says.
         """
+        if state.file is not self.state.file:
+            self._directory_synced = False  # the rename that put it there may be known to the memory of another alone
         self.state = state
         self.epoch += 1
         self.allocated = state.file.size()
@@ -84,7 +86,8 @@ class LogWriter:
             self.floor, self._durable, self.sync.reached = state.end, state.head.number, state.head
         else:
             published = state.header.published if state.header else 0
-            self.floor, self._durable, self.sync.reached = published, state.replay.durable, state.covered
+            self.floor = min(published, state.end)
+            self._durable, self.sync.reached = state.replay.durable, state.covered
         state.reader.remap(min(self.floor, self.allocated))
 
     def begin_turn(self) -> None:

@@ -76,6 +76,16 @@ class Bm25Index:
         self._delta: dict[str, tuple[array[int], array[int]]] = {}
         self._lengths: GrowableArray | None = None
 
+    def check(self, units: int) -> None:
+        """Raises Corrupt if a part could not have been made by `seal`, or if the parts are not for so many units.
+
+        Cost: reads every section once.
+        """
+        for part in self._parts:
+            part.postings.check()
+        if len(self._all_lengths()) != units:
+            raise damaged(f"postings of {len(self._all_lengths())} units, and {units} units")
+
     def add(self, ordinal: int, terms: Sequence[str]) -> None:
         """Index one unit. Ordinals come in ascending order; those left out are units without terms.
 

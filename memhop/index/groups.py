@@ -49,6 +49,13 @@ class Groups:
         self._parts = [_EntryPart(part) for part in parts]
         self._delta: dict[int, list[_Signed]] = {}
 
+    def check(self) -> None:
+        """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once."""
+        for part in self._parts:
+            part.check()
+        if self._parts and np.any(self._parts[0].table()[3] < 0):
+            raise damaged("an entry was removed but never added")
+
     def add(self, key: int, order: int, id_: int) -> bool:
         """Make it a member; says whether it was none. Cost: O(parts * log entries)."""
         return not self.contains(key, order, id_) and self._change(key, order, id_, 1)
@@ -214,6 +221,22 @@ class _EntryPart:
     @cached_property
     def _removed(self) -> memoryview[int]:
         return self._column("removed", "u1")
+
+    def check(self) -> None:
+        """Raises Corrupt if keys or their entries are out of order, repeated, or miscounted."""
+        rows = np.asarray(self._offsets)
+        if np.any(rows[1:] < rows[:-1]) or np.any(np.asarray(self._removed) > 1):
+            raise damaged("a multimap whose rows run backwards, or whose signs are none")
+        keys, orders, ids, signs = self.table()
+        if len(keys) != len(ids) or not np.array_equal(keys[_changes(keys)], np.asarray(self._keys)):
+            raise damaged("a multimap whose rows do not fit its entries")
+        same = ~_changes(keys)[1:]
+        later = (orders[1:] > orders[:-1]) | ((orders[1:] == orders[:-1]) & (ids[1:] > ids[:-1]))
+        if np.any(np.where(same, ~later, keys[1:] <= keys[:-1])):
+            raise damaged("a multimap that is out of order")
+        starts = np.flatnonzero(_changes(keys))
+        if not np.array_equal(np.add.reduceat(signs, starts) if len(starts) else signs, np.asarray(self._counts)):
+            raise damaged("a multimap that is miscounted")
 
     def _column(self, suffix: str, dtype: str) -> memoryview[int]:
         column = section(self._part, suffix, dtype)

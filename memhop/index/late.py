@@ -8,7 +8,7 @@ why a row of tokens is kept ascending and without repeats; counting how many uni
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -114,6 +114,13 @@ class TokenIndex:
     def contains(self, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which of these owners have a row. Cost: O(len(owners) log rows)."""
         return self._slabs.contains(owners)
+
+    def contents(self) -> Iterator[tuple[int, bytes]]:
+        """(owner, its token ids as u4, ascending) of every row that counts, in no order of meaning."""
+        for owners, rows in self._slabs.rows():
+            ends = rows.offsets.tolist()
+            for place, owner in enumerate(owners.tolist()):
+                yield owner, rows.tokens[ends[place] : ends[place + 1]].astype("<u4").tobytes()
 
     def document_frequency(self, tokens: NDArray[Any]) -> NDArray[np.int64]:
         """How many units hold each token. Cost: O(len(tokens)); after a put or drop

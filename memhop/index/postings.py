@@ -65,6 +65,23 @@ class Postings:
             units,
         )
 
+    def check(self) -> None:
+        """Raises Corrupt if terms are out of order, a posting names a unit that is not there, or a text is none."""
+        if np.any(self.hashes[1:] <= self.hashes[:-1]):
+            raise damaged("terms are out of order")
+        for starts in (self.starts, self.text_starts):
+            if np.any(starts[1:] < starts[:-1]):
+                raise damaged("rows of terms run backwards")
+        if len(self.docs) and int(self.docs.max()) >= self.units:
+            raise damaged(f"a posting names unit {self.docs.max()} of {self.units}")
+        begins = self.text_starts[:-1][self.text_starts[1:] > self.text_starts[:-1]]
+        try:
+            self.text.tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise damaged("terms are no text") from None
+        if np.any(self.text[begins] & 0xC0 == 0x80):
+            raise damaged("a term begins within a character")
+
     def find(self, hash_: np.uint64) -> tuple[NDArray[np.uint32], NDArray[np.uint16]] | None:
         """(units, counts) of a term; None when it is absent. Cost: O(log terms), and a look at each unit."""
         row = int(np.searchsorted(self.hashes, hash_))

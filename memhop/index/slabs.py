@@ -148,6 +148,14 @@ class Slabs(Generic[P]):
                 found |= speaking[at] == owners
         return found
 
+    def rows(self) -> Iterator[tuple[NDArray[np.uint64], P]]:
+        """(owners, payload) of the rows that speak, block by block."""
+        for block in self._blocks:
+            if np.all(block.active):
+                yield block.owners, block.payload
+            else:
+                yield block.owners[block.active], block.payload.take(block.active)
+
     def _forget_silent(self) -> None:
         self._blocks = [block for block in self._blocks if np.any(block.active)]
 

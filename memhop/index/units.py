@@ -69,6 +69,17 @@ class UnitTable:
         self._newly_patched: set[int] = set()
         self._neighbours: dict[str, Neighbours] = {}
 
+    def check(self) -> None:
+        """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once."""
+        self._ensure_open()
+        for ids, places in self._lookups:
+            values = np.asarray(ids)
+            if np.any(values[1:] <= values[:-1]) or 0 in values[:1]:
+                raise damaged("ids of units are out of order, or none")
+            if len(np.unique(places)) < len(places):
+                raise damaged("two units have one place")
+        self._load_all()
+
     @property
     def size(self) -> int:
         """Number of ordinals, dead ones included."""

@@ -16,7 +16,7 @@ dimensions and 0.99 for 100,000 of 384, there in a third of the time. `tests/ind
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -94,6 +94,12 @@ class VectorIndex:
     def contains(self, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which of these owners have a vector. Cost: O(len(owners) log rows)."""
         return self._slabs.contains(owners)
+
+    def contents(self) -> Iterator[tuple[int, bytes]]:
+        """(owner, bytes of the vector) of every row that counts, in no order of meaning."""
+        for owners, matrix in self._slabs.rows():
+            for owner, row in zip(owners.tolist(), matrix.rows, strict=True):
+                yield owner, row.tobytes()
 
     def scores(
         self,

@@ -4,7 +4,12 @@ record       what every record can say about itself: its kind, its groups, its s
 l0_profile … l7_trajectory    one file per layer: record types, id rules, nothing else
 vectors      vectors and token ids as slab records, one set per vector space
 codec        record <-> payload, in one table; fields this build does not know survive a rewrite
+references   which records a record refers to, and what is left of it without them
 views        groups, units, BM25, vocabulary, vectors: derived, caught up from the log, dropped at will
+contents     what views hold, as tables that can be compared
+checking     do references resolve, do views equal what the log says
+mending      taking out references that do not resolve
 gathering    joining small slabs, dropping rows of what is gone
+traces       what records have left in the log: versions, rows of vectors and token ids
 store        typed get / find / scan; `Store.writing()` is the only way to write
 """

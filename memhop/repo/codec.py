@@ -59,6 +59,15 @@ def decode(kind: int, id_: int, payload: bytes | memoryview, offset: int) -> Rec
     return record
 
 
+def fault_of(kind: int, payload: bytes | memoryview) -> str:
+    """What `decode` would say; "" if it takes the payload."""
+    try:
+        decode(kind, 0, payload, 0)
+    except Corrupt as error:
+        return error.what
+    return ""
+
+
 def unknown_fields(kind: int, payload: bytes | memoryview) -> dict[str, Any]:
     """Fields of a stored payload that this build's record type does not have; {} when it cannot be read."""
     try:

@@ -22,19 +22,25 @@ GATHER_SLABS = 16  # slabs smaller than GATHER_ROWS that a checkpoint joins into
 GATHER_ROWS = 4_096
 
 
-def gather(store: Store, views: Views, batch: Batch, *, everything: bool) -> None:
+def gather(store: Store, views: Views, batch: Batch, *, everything: bool, keep_history: bool = False) -> None:
     """Put the joining of small slabs into `batch`. Call it under the store's lock.
 
     Args:
         everything: Also rewrite large slabs that hold rows of owners that are gone, and drop their failure records:
             before a compaction, so that nothing of an erased unit stays in the file.
+        keep_history: Also strike out slabs of the past that hold rows of purged records.
     """
     for _, space in store.listed(Space, all_of(Kind.SPACE), limit=MAX_SPACES):
         _gather_space(store, views, batch, space, everything=everything)
     if everything:
         for failure in store.scan(EmbedFailure):
             if not views.has_owner(failure.owner):
-                batch.delete(Kind.EMBED_FAILURE, failure.id)
+                batch.delete(Kind.EMBED_FAILURE, failure.id, purge=True)
+    if keep_history:
+        from memhop.repo.traces import orphaned_slabs
+
+        for kind, id_ in orphaned_slabs(store):
+            batch.delete(kind, id_, purge=True)
 
 
 def _gather_space(store: Store, views: Views, batch: Batch, space: Space, *, everything: bool) -> None:
@@ -53,6 +59,8 @@ def _gather_space(store: Store, views: Views, batch: Batch, space: Space, *, eve
                 slab: Any = decode(store.file.buffer(*store.file.payload_at(located[1])), located[1])
             except Corrupt:
                 continue  # its units are embedded again; a checkpoint must not fail for it
+            if kind == Kind.VECTOR_SLAB and slab.matrix.shape[1] != space.dim:
+                continue  # of no use to a search either, and it cannot be joined with the others
             keep = alive(slab.owners) if everything or len(slab.owners) < GATHER_ROWS else None
             if keep is not None and (len(slab.owners) < GATHER_ROWS or not keep.all()):
                 small.append((id_, slab, keep))

@@ -32,7 +32,7 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One turn, or a fused group (`children` not empty). `messages` are L4 ids in the order they came."""
 
     KIND: ClassVar[Kind] = Kind.TOPIC
-    scene: Id
+    scene: Id  # 0: its scene was lost to damage
     project: str = "default"
     depth: int = 1
     parent: Id = 0
@@ -46,7 +46,10 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
     graphs: tuple[Id, ...] = ()
 
     def listings(self) -> list[Listing]:
-        return [Listing(topics_of(self.scene), self.user_at), Listing(all_of(self.KIND), self.user_at)]
+        found = [Listing(all_of(self.KIND), self.user_at)]
+        if self.scene:
+            found.append(Listing(topics_of(self.scene), self.user_at))
+        return found
 
     def unit(self) -> Unit | None:
         if not self.summary:
@@ -56,7 +59,7 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
             plain=self.summary,
             layer=Layer.TOPICS,
             at=self.user_at,
-            scene=label("scene", self.scene),
+            scene=label("scene", self.scene) if self.scene else 0,
             project=label("project", self.project),
         )
 

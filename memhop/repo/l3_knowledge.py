@@ -23,7 +23,7 @@ class KnowledgeNode(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One thing known, identified by its title within its graph."""
 
     KIND: ClassVar[Kind] = Kind.KNOWLEDGE
-    graph: Id
+    graph: Id  # 0: its graph was lost to damage
     title: str
     content: str = ""
     node_type: str = ""
@@ -32,7 +32,7 @@ class KnowledgeNode(Record, frozen=True, kw_only=True, omit_defaults=True):
     updated_at: Ms = 0
 
     def listings(self) -> list[Listing]:
-        return [Listing(nodes_of(self.graph), self.created_at)]
+        return [Listing(nodes_of(self.graph), self.created_at)] if self.graph else []
 
     def unit(self) -> Unit:
         text = "\n".join(part for part in (self.title, self.content, " ".join(self.keywords)) if part)
@@ -42,7 +42,7 @@ class KnowledgeNode(Record, frozen=True, kw_only=True, omit_defaults=True):
             layer=Layer.KNOWLEDGE,
             kind=label("kind", self.node_type),
             at=self.updated_at,
-            scene=label("graph", self.graph),
+            scene=label("graph", self.graph) if self.graph else 0,
         )
 
 

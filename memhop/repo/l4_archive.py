@@ -20,6 +20,7 @@ from memhop.repo.record import (
     Unit,
     all_of,
     label,
+    linked_to,
 )
 
 _MONTHS = "January February March April May June July August September October November December".split()
@@ -92,7 +93,7 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
     pinned: bool = False
     external_id: str = ""
     idempotency_key: str = ""
-    copies: int = 1  # how often the same text was remembered
+    copies: int = 1  # how often its text was remembered when this version was written; later ones: l6_usage
 
     def listings(self) -> list[Listing]:
         found = [
@@ -101,6 +102,7 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
             Listing(same_text(self.project, self.kind, self.text), self.at),
         ]
         found += [Listing(tagged(tag), self.at) for tag in self.tags]
+        found += [Listing(linked_to(link), self.at) for link in dict.fromkeys(self.links)]
         if self.external_id:
             found.append(Listing(external_note(self.project, self.external_id), self.at))
         if self.idempotency_key:

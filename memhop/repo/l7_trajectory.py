@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from memhop.repo.record import Id, Kind, Listing, Ms, Record, label
+from memhop.repo.record import Count, Id, Kind, Listing, Ms, Record, label, linked_to
 
 
 class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -12,14 +12,17 @@ class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.EVENT
     session: str
-    seq: Id
+    seq: Count
     type: str
     payload: str = ""
     at: Ms = 0
     message: Id = 0
 
     def listings(self) -> list[Listing]:
-        return [Listing(events_of(self.session), self.seq)]
+        found = [Listing(events_of(self.session), self.seq)]
+        if self.message:
+            found.append(Listing(linked_to(self.message), self.seq))
+        return found
 
 
 def events_of(session: str) -> int:

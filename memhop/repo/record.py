@@ -35,6 +35,11 @@ class Kind(IntEnum):
     TOKEN_SLAB = 0x52
     EMBED_FAILURE = 0x53
 
+    @property
+    def layer(self) -> str:
+        """L0 to L7; "vectors" for what belongs to no layer."""
+        return f"L{(self - Kind.PROFILE) // 8}" if self < Kind.SPACE else "vectors"
+
 
 class Layer(IntEnum):
     """The layer of a searchable unit, as `Hit.layer` and the `layers` filter name it."""
@@ -75,7 +80,9 @@ class Role(IntEnum):
 # What a field may hold is part of its type, so that decoding a payload refuses what no code below could read.
 Ms = Annotated[int, msgspec.Meta(ge=0, le=253_402_300_799_999)]  # Unix milliseconds up to the end of year 9999
 Id = Annotated[int, msgspec.Meta(ge=0)]  # 0: none; MessagePack has no integers beyond 64 bits
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # what fits a column and the order of a listing
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Dimensions = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
 TierNumber = Annotated[int, msgspec.Meta(ge=0, le=2)]
 RoleName = Annotated[str, msgspec.Meta(pattern=r"\A(user|agent|system|tool)\Z")]
 
@@ -124,6 +131,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def label(*parts: object) -> int:
     """The hash by which a label or group is compared; parts are exact, case included."""
     return key_hash(*parts)
+
+
+def linked_to(id_: int) -> int:
+    """The group of records that name a record because somebody said so: notes by a link, steps by their message.
+
+    Erasing a record finds through it who else must forget it.
+    """
+    return label("linked", id_)
 
 
 def all_of(kind: Kind) -> int:

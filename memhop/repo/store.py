@@ -11,7 +11,7 @@ is waited for before the next process may go on. Reads see what the others wrote
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,6 +50,11 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self._records) + len(self._payloads) + len(self._deletes)
+
+    @property
+    def deleted(self) -> Collection[int]:
+        """Ids this batch writes tombstones for."""
+        return self._deletes.keys()
 
     def new(self, record: R, *key: object) -> R:
         """Give a new record an id made from its natural key, and put it."""
@@ -113,6 +118,7 @@ class Store:
         self._views: Views | None = None
         self._usage: dict[int, Usage] = {}
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
+        self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -217,15 +223,17 @@ class Store:
         """
         with self.file.writing():
             with self.lock:
+                # Waited for also where nothing is left to write: the call may tell what another thread just wrote.
+                number = self.file.commit_number
                 batch = Batch(self)
                 yield batch
                 if len(batch):
-                    self._commit(batch)
-                # Also where nothing was left to write: what another thread wrote a moment ago was acknowledged too.
-                number = self.file.commit_number
+                    number = self._commit(batch).number  # the head may be another by now: a failed fsync takes it back
             self.file.sync(number)  # without the lock: that is what lets threads share one fsync
             if len(batch):
                 self._tidy()
+        if len(batch):
+            self.after_commit(number)
 
     def write(self, fill: Callable[[Batch], R]) -> R:
         """`writing` around `fill`. Returns what `fill` returned."""
@@ -235,7 +243,8 @@ class Store:
     def _commit(self, batch: Batch) -> Commit:
         """Append the batch and the buffered usage counters, and apply them to the views. Needs the lock."""
         for usage in self._usage.values():
-            batch.put(usage, usage_id(usage.target))
+            if usage.target not in batch.deleted and self.file.locate(usage.target) is not None:
+                batch.put(usage, usage_id(usage.target))
         views = self.views if self._views is not None else None  # up to date, or `catch_up` would mix versions up
         commit = self.file.append(list(batch._writes()), wait=False)
         self._usage.clear()
@@ -253,7 +262,15 @@ class Store:
                 if len(self._usage) >= USAGE_TARGETS:
                     return
                 usage = self.readable(Usage, usage_id(target)) or Usage(target=target)
-            self._usage[target] = Usage(target=target, hits=usage.hits + 1, last_at=self.clock.now_ms())
+            self._usage[target] = Usage(
+                target=target, hits=usage.hits + 1, last_at=self.clock.now_ms(), copies=usage.copies
+            )
+
+    def count_copy(self, batch: Batch, target: int) -> Usage:
+        """Count that the words of `target` were remembered once more, in this batch. Returns the counter."""
+        id_ = usage_id(target)
+        known = self._usage.pop(target, None) or batch.find(Usage, id_) or Usage(target=target)
+        return batch.put(Usage(target=target, hits=known.hits, last_at=known.last_at, copies=known.copies + 1), id_)
 
     def usage(self, target: int) -> Usage | None:
         """The counter of a record, buffered counts included."""
@@ -269,7 +286,7 @@ class Store:
             self.compact()
 
     def _write_usage(self) -> None:
-        if self._usage:
+        if any(self.file.locate(target) is not None for target in self._usage):
             self._commit(Batch(self))
 
     def checkpoint(self) -> bool:
@@ -291,7 +308,7 @@ class Store:
         with self.file.writing(), self.lock:
             self._write_usage()
             views = self.views
-            self._gather_slabs(views, everything=True)
+            self._gather_slabs(views, everything=True, keep_history=keep_history)
             report = self.file.compact(lambda: views.seal(0), meta=views.meta(), keep_history=keep_history)
             self._views = None
             return report
@@ -325,9 +342,9 @@ class Store:
         """Take in what other processes have written since. True if there was anything."""
         return self.file.catch_up()
 
-    def _gather_slabs(self, views: Views, *, everything: bool = False) -> None:
+    def _gather_slabs(self, views: Views, *, everything: bool = False, keep_history: bool = False) -> None:
         batch = Batch(self)
-        gather(self, views, batch, everything=everything)
+        gather(self, views, batch, everything=everything, keep_history=keep_history)
         if len(batch):
             self._commit(batch)
 

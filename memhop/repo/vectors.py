@@ -13,12 +13,12 @@ An owner may have several vector rows (a long text is embedded in pieces) and ha
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from memhop.common.errors import Corrupt
+from memhop.common.errors import Corrupt, InvalidRequest, VectorSpaceMismatch
 from memhop.common.ids import key_hash
-from memhop.repo.record import Id, Kind, Listing, Ms, Record, all_of, label
+from memhop.repo.record import Dimensions, Id, Kind, Listing, Ms, Record, all_of, label
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ class Space(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     KIND: ClassVar[Kind] = Kind.SPACE
     model: str
-    dim: int
+    dim: Dimensions
     digest: str = ""
     created_at: Ms = 0
 
@@ -157,6 +157,32 @@ def decode_tokens(payload: memoryview, offset: int) -> TokenSlab:
 def slab_space(payload: bytes | memoryview, offset: int) -> int:
     """The space a slab belongs to, without touching its rows."""
     return _head(payload, offset)[0]
+
+
+def slab_fault(kind: int, payload: memoryview, spaces: Mapping[int, Space]) -> str:
+    """Why an index would not take a slab, "" if it will.
+
+    Args:
+        spaces: By id; a slab of another space is held against itself alone.
+
+    Cost: reads the slab.
+    """
+    from memhop.index.late import TokenIndex
+    from memhop.index.vectors import VectorIndex
+
+    try:
+        if kind == Kind.TOKEN_SLAB:
+            tokens = decode_tokens(payload, 0)
+            TokenIndex().put(0, tokens.owners, tokens.offsets, tokens.tokens)
+        else:
+            slab = decode_vectors(payload, 0)
+            space = spaces.get(slab.space)
+            VectorIndex(space.dim if space else slab.matrix.shape[1]).put(0, slab.owners, slab.matrix)
+    except Corrupt as error:
+        return error.what
+    except (InvalidRequest, VectorSpaceMismatch) as error:
+        return error.message
+    return ""
 
 
 def _head(payload: bytes | memoryview, offset: int) -> tuple[int, int, int]:

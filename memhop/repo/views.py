@@ -12,6 +12,7 @@ everything is rebuilt from live records, by the same rule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     from memhop.core.meh_file import MehFile
     from memhop.core.records import Entry
     from memhop.core.segment import Segment
+    from memhop.core.snapshot import Snapshot
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2  # 2: links are groups
 _LABELS = {
     "layer": "u1", "tier": "u1", "role": "u1", "flags": "u1", "at": "i8", "kind": "u8",
     "session": "u8", "scene": "u8", "project": "u8", "speaker": "u8",
@@ -74,21 +76,25 @@ class _Part(Mapping[str, "NDArray[Any]"]):
 class Views:
     """All derived structures of one file, consistent with one commit. They hold while `file.epoch` is `epoch`."""
 
-    def __init__(self, file: MehFile) -> None:
+    def __init__(self, file: MehFile | Snapshot, *, anew: bool = False) -> None:
+        """`anew`: from live records even if there are parts."""
         self._file = file
-        self.epoch = file.epoch
+        self._load(anew=anew)
+
+    def _load(self, *, anew: bool = False) -> None:
+        self.epoch = self._file.epoch
         self._applied = 0  # entries of file.tail() that are in
         self._reset()
-        if self._readable(file):
+        if not anew and self._readable(self._file):
             try:
-                self._attach(file.segments())
+                self._attach(self._file.segments())
                 return
             except (StorageError, KeyError):  # a damaged part costs time, never data
                 self._reset()
         self._rebuild()
 
     @staticmethod
-    def _readable(file: MehFile) -> bool:
+    def _readable(file: MehFile | Snapshot) -> bool:
         meta = file.meta
         versions = (meta.get("tokenizer"), meta.get("layout"))
         return not file.segments() or versions == (TOKENIZER_VERSION, LAYOUT_VERSION)
@@ -115,8 +121,8 @@ class Views:
             record = known.get(entry.id) if known else None
             try:
                 self._apply(entry, record)
-            except Corrupt:
-                self._rebuild()  # a rotten old version cannot say what it had put in
+            except (Corrupt, InvalidRequest):
+                self._rebuild()  # a rotten old version cannot say what it had put in; or the views were of another log
                 return
             self._applied += 1
 
@@ -194,15 +200,17 @@ class Views:
         self.units.attach([(segment.number, _Part(segment, "units")) for segment in segments])
         starts = self.units.part_starts
         self.bm25.attach([(start, _Part(segment, "bm25")) for start, segment in zip(starts, segments, strict=True)])
+        self.groups.check()
+        self.units.check()
+        self.bm25.check(self.units.size)
 
     def _rebuild(self) -> None:
         """From live records, in log order. A record that cannot be read is counted and left out."""
         self._reset()
         self.rebuilt = True
         known = codec.SLAB_KINDS.union(codec.RECORD_TYPES)  # others are of a newer build, and not understood here
-        for offset, kind, id_ in sorted(
-            (offset, kind, id_) for id_, kind, offset in self._file.live() if kind in known
-        ):
+        rows = {id_: (offset, kind) for id_, kind, offset in self._file.live() if kind in known}  # an id counts once
+        for id_, (offset, kind) in sorted(rows.items(), key=itemgetter(1)):
             try:
                 if kind in codec.SLAB_KINDS:
                     space = vectors.slab_space(self._payload(offset), offset)
@@ -228,9 +236,7 @@ class Views:
 
     def sealed(self) -> None:
         """A checkpoint or compaction was written: use its parts in place of the delta."""
-        self._reset()
-        self._attach(self._file.segments())
-        self._applied = 0
+        self._load()
         self.catch_up()
 
     # -- vectors ---------------------------------------------------------------------------------------------
@@ -252,6 +258,10 @@ class Views:
             for id_ in self._slabs(space, Kind.TOKEN_SLAB):
                 self._load_slab(index, id_)
         return index
+
+    def spaces_in_use(self) -> tuple[dict[int, VectorIndex], dict[int, TokenIndex]]:
+        """What has been mapped so far, by space."""
+        return dict(self._vectors), dict(self._tokens)
 
     def slabs(self, space: int, kind: Kind) -> list[int]:
         """Ids of the slabs of a space."""
@@ -319,6 +329,11 @@ class Views:
         return bool(self.ordinals(np.array([owner], dtype=np.uint64))[0] >= 0)
 
     # -- vocabulary ------------------------------------------------------------------------------------------
+
+    @property
+    def vocabulary_in_use(self) -> FuzzyIndex | None:
+        """The vocabulary if it was built."""
+        return self._vocabulary
 
     def vocabulary(self) -> FuzzyIndex:
         """All indexed terms. Built at first use, then kept up."""

@@ -40,8 +40,12 @@ class Fused(NamedTuple):
 
 
 def spread_of(scores: NDArray[np.float64], top: int = TOP) -> float:
-    """Population standard deviation of the best `top` scores; the largest score where they are all equal."""
-    best = scores if len(scores) <= top else np.partition(scores, len(scores) - top)[-top:]
+    """Population standard deviation of the best `top` scores; the largest score where they are all equal.
+
+    They are added up in order of size: the order of units, which differs between a running and a rebuilt index, must
+    not show in the last digit of a score.
+    """
+    best = np.sort(scores if len(scores) <= top else np.partition(scores, len(scores) - top)[-top:])
     deviation = float(best.std()) if len(best) else 0.0
     if deviation > 1e-9:
         return deviation

@@ -140,7 +140,7 @@ class Recaller:
         if asked is not None and self.embedder is not None and asked.vector is not None:
             pooled = semantics.pooled(asked, self.embedder, views, around, allowed.mask)
             if pooled is None:
-                reason = "no unit that passes the filters has a vector yet; call backfill()"
+                reason = "no unit that passes the filters has a vector yet; backfill makes them"
             else:
                 evidence["pooled"] = pooled
                 unseen = ~semantics.embedded(asked, views)
@@ -299,9 +299,10 @@ def _priors(
         asks = (units.column("flags")[chosen] & ASKS) != 0
         priors["statement"] = weights.statement * ~asks
     if weights.detail:
-        detail = np.log1p(views.bm25.lengths[chosen].astype(np.float64))
+        lengths = views.bm25.lengths[chosen].astype(np.int64)
+        detail = np.log1p(lengths.astype(np.float64))
         detail -= detail.min()
-        deviation = float(detail.std())
+        deviation = _deviation_of_logs(lengths)
         priors["detail"] = weights.detail * (detail / deviation if deviation > 1e-9 else detail)
     if weights.time and scored.time.any():
         priors["time"] = weights.time * scored.time[chosen]
@@ -310,6 +311,15 @@ def _priors(
         span = float(at.max() - at.min())
         priors["recency"] = weights.recency * ((at - at.min()) / (span or 1.0))
     return priors
+
+
+def _deviation_of_logs(lengths: NDArray[np.int64]) -> float:
+    """Population standard deviation of log(1 + length), added up by length so that the order of units does not show."""
+    counts = np.bincount(lengths)
+    there = np.flatnonzero(counts)
+    values, weights = np.log1p(there.astype(np.float64)), counts[there] / len(lengths)
+    mean = float((values * weights).sum())
+    return float(np.sqrt((weights * (values - mean) ** 2).sum()))
 
 
 def _best_first(fused: fusion.Fused, ids: NDArray[np.uint64], limit: int) -> NDArray[np.int64]:

@@ -93,7 +93,7 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
         return Asked(None, None, None, "no embedder is configured")
     space = space_of(store, embedder)
     if space is None:
-        return Asked(None, None, None, f"nothing was embedded with {embedder.name} yet; call backfill()")
+        return Asked(None, None, None, f"nothing was embedded with {embedder.name} yet; backfill does")
     try:
         vector = answer(embedder, [text], query=True)[0]
         if vector.shape != (space.dim,):

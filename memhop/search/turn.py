@@ -110,7 +110,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     words = tuple(keywords(text, KEYWORDS))
     with store.writing() as batch:
         known = known_message(store, Message(text=text, session=session, external_id=external_id))
-        if known is not None and not known.topic:
+        if known is not None and not (known.topic and known.scene):
             raise InvalidRequest(
                 f"it names message {to_hex(known.id)}, which was stored without a turn",
                 field="external_id",

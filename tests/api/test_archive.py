@@ -132,7 +132,7 @@ class TestErasure:
             db.compact()
             assert b"wwvv5566" not in path.read_bytes().lower()
 
-    def test_the_last_message_takes_the_topic_along(self, tmp_path: Path) -> None:
+    def test_the_last_message_takes_the_topic_and_the_scene_along(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
             found = db.search("one turn", NOW - HOUR)
             reply = db.update(found.new_topic_id, "one reply TTRR11", NOW - HOUR + 1)
@@ -140,7 +140,9 @@ class TestErasure:
             db.forget(reply.id, hard=True)
             with pytest.raises(NotFound):
                 db.topics.get(found.new_topic_id)
-            assert db.topics.list(found.scene_id).items == ()
+            with pytest.raises(NotFound):
+                db.scenes.get(found.scene_id)  # its name and dates told of nothing else
+            assert db.scenes.list().items == ()
             assert db.archive.list().items == ()
 
     def test_both_in_the_other_order(self, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -300,7 +301,7 @@ class TestBudget:
     def test_it_stops_and_goes_on(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh", embedder=HashEmbedder(16), durability="none") as db:
             db.remember_many([f"note number {number}" for number in range(2_500)])
-            report = db.backfill(max_seconds=1e-6)
+            report = db.backfill(max_seconds=1e-9)
             assert report.embedded == 0
             assert report.reason == "max_seconds is over"
             assert report.remaining == 2_500
@@ -335,3 +336,25 @@ def test_what_is_erased_while_the_model_works_keeps_no_vector(tmp_path: Path) ->
         report = db.backfill()
         assert (report.embedded, report.remaining) == (1, 0)
         assert embedder.calls[-1] == ["quokka island"]
+
+
+def test_what_two_threads_embed_at_the_same_time_is_kept_once(tmp_path: Path) -> None:
+    """Both asked the model for the same texts, and both stored what it said: an owner then had rows in two slabs, and
+    a slab into which these were gathered, an owner twice, was refused as a whole."""
+    meet = threading.Barrier(2)
+
+    def wait(texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        meet.wait(timeout=30)
+        return rows
+
+    with memory(tmp_path / "a.meh", embedder=Scripted(wait, max_batch=64)) as db:
+        db.remember_many([f"a kayak {number}" for number in range(5)])
+        embedded: list[int] = []
+        threads = [threading.Thread(target=lambda: embedded.append(db.backfill().embedded)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(embedded) == [0, 5]
+        assert db.stats().records["vector_slab"] == 1
+        assert db.verify(deep=True).ok

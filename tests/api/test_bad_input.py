@@ -42,7 +42,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Any:
         db.trajectory.append("s", "tool", "{}")
         db.checkpoint()
         db.remember("another note")
-        yield World(db, path, note, message, found.new_topic_id, found.scene_id, node.id, node.graph_id)
+        yield World(db, path, note, message, found.new_topic_id, found.scene_id, node.id, str(node.graph_id))
 
 
 Call = Callable[[World, Any], object]

@@ -162,7 +162,7 @@ class TestWhyNot:
             assert "no embedder" in unmatched
             assert "layers" in db.why_not(notes[0].id, "kayak", layers=["messages"]).reason
             node = db.knowledge.put("boats", "hull")
-            assert "not searched" in db.why_not(node.graph_id, "hull").reason
+            assert "not searched" in db.why_not(str(node.graph_id), "hull").reason
             assert db.why_not(node.id, "hull").returned
             with pytest.raises(NotFound):
                 db.why_not(NO_ID, "kayak")

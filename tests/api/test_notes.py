@@ -81,6 +81,26 @@ class TestSaidTwice:
             assert second.tags == ("a", "b")
             assert len(db.notes.list().items) == 1
 
+    def test_copies_are_counted_beside_the_note(self, tmp_path: Path) -> None:
+        """Each repetition stored the whole note once more: a prompt of 1 MB said 100 times took 100 MB."""
+        path = tmp_path / "a.meh"
+        with memory(path) as db:
+            distract(db)
+            first = db.remember("tea at four " * 1_000)
+            size = db.stats().dead_bytes
+            assert [note.copies for note in db.remember_many([first.text, first.text])] == [2, 3]
+            assert db.stats().dead_bytes < size + 1_000
+            assert db.recall("tea at four").hits[0].id == first.id
+            assert db.notes.get(first.id).copies == 3, "a recall is counted in the same place"
+            assert db.remember(first.text).copies == 4
+            db.recall("tea at four")
+        with memory(path) as db:
+            assert [note.copies for note in db.notes.list().items if note.id == first.id] == [4]
+            assert (db.notes.get(first.id).rev, db.notes.get(first.id).updated_at) == (1, first.updated_at)
+            db.remember("about it", links=[first.id])
+            db.forget(first.id, hard=True)
+            assert db.remember(first.text).copies == 1
+
     @pytest.mark.parametrize(
         "other",
         [
@@ -255,7 +275,7 @@ class TestForget:
     def test_what_is_no_note_is_not_found(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
             node = db.knowledge.put("graph", "node")
-            for id_ in (NO_ID, node.id, node.graph_id):
+            for id_ in (NO_ID, node.id, str(node.graph_id)):
                 for hard in (False, True):
                     with pytest.raises(NotFound):
                         db.forget(id_, hard=hard)

@@ -134,7 +134,7 @@ def test_moments_there_are_not(tmp_path: Path) -> None:
 
 
 def test_a_past_without_any_manifest_is_replayed(tmp_path: Path) -> None:
-    """The chain of manifests begins nowhere: the first ones were written before they named each other, or are damaged."""
+    """The chain of manifests is broken: damaged, or from a time when they did not name each other."""
     path = tmp_path / "a.meh"
     with memory(path) as db:
         for number in range(6):

@@ -15,48 +15,12 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from memhop import DB, HashEmbedder, NotFound
 from memhop.common.clock import ManualClock
 from memhop.repo import views
-from tests.support.memories import HOUR, NOW, copied, every, memory
+from tests.support.memories import HOUR, NOW, copied, memory
+from tests.support.visible import seen
 
 WORDS = ("kayak", "leaks", "shed", "lettuce", "slugs", "piano", "猫", "北京", "src/main.py", "café", "?")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 NAMES = st.sampled_from(["one", "two"])
-QUERIES = (
-    "kayak",
-    "where do slugs eat lettuce?",
-    "猫 北京",
-    "main.py",
-    "kayack",
-    "cafe",
-    "yesterday",
-    "piano kayak shed",
-)
-
-
-def seen(db: DB) -> dict[str, Any]:
-    """All that a caller can see of the derived structures."""
-    scenes = every(db.scenes.list)
-    stats = db.stats()
-    shown: dict[str, Any] = {
-        "notes": every(db.notes.list),
-        "one": every(db.notes.list, project="one"),
-        "tagged": every(db.notes.list, tag="two"),
-        "messages": every(db.archive.list),
-        "sessions": [every(db.archive.list, session=name) for name in ("one", "two")],
-        "scenes": scenes,
-        "topics": [every(lambda scene=scene, **page: db.topics.list(scene.id, **page)) for scene in scenes],
-        "graphs": [(graph, db.knowledge.nodes(graph.id, limit=100)) for graph in db.knowledge.graphs()],
-        "steps": [every(lambda name=name, **page: db.trajectory.read(name, **page)) for name in ("one", "two")],
-        "profile": db.profile.get(),
-        "pending": db.pending(),
-        "counts": (stats.records, stats.units, stats.spaces, stats.commit, stats.unreadable),
-    }
-    for query in QUERIES:
-        for options in ({}, {"fusion": "rrf"}, {"tier": "trashed"}, {"project": "one"}, {"tags": ["two"]}):
-            found = db.recall(query, limit=50, explain=True, **options)
-            hits = [(hit.id, hit.text, round(hit.score, 9), hit.ranks) for hit in found.hits]
-            brought = [(scene.id, scene.activation) for scene in found.associated]
-            shown[f"{query} {options}"] = (hits, found.reason, round(found.confidence, 9), found.channels, brought)
-    return shown
 
 
 def rebuilt(path: Path, clock: ManualClock, target: Path) -> dict[str, Any]:

@@ -1,16 +1,31 @@
-"""Runs the real command in a process of its own, with an environment that is known."""
+"""Runs the real command in a process of its own, with an environment that is known; and processes in its way."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 COMMAND = (sys.executable, "-m", "memhop.cli.main")
+# Root without its right to ignore permissions (capabilities 1 and 2, see capabilities(7)); others have none anyway.
+UNPRIVILEGED = (
+    sys.executable,
+    "-c",
+    "import ctypes, os, sys\n"
+    "if os.geteuid() == 0 and any(ctypes.CDLL(None).prctl(24, right, 0, 0, 0) for right in (1, 2)): sys.exit(99)\n"
+    "os.execv(sys.argv[1], sys.argv[1:])",
+    *COMMAND,
+)
+_HOLDER = (
+    "import sys, memhop\n"
+    "with memhop.DB.open(sys.argv[1], purpose='the holder'):\n    print('ready', flush=True)\n    sys.stdin.read()"
+)
 _OURS = (
     "MEMHOP_FILE",
     "NO_COLOR",
@@ -42,11 +57,38 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     return kept | {"LC_ALL": "C.UTF-8", "PYTHONWARNINGS": "error"} | dict(changes or {})
 
 
-def memhop(*args: str | Path, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
+def memhop(
+    *args: str | Path,
+    stdin: bytes = b"",
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    command: tuple[str, ...] = COMMAND,
+) -> Ran:
     """Run `memhop ARGS` with pipes for all three streams."""
     done = subprocess.run(
-        [*COMMAND, *map(str, args)], input=stdin, capture_output=True, cwd=cwd, env=environment(env), timeout=120
+        [*command, *map(str, args)], input=stdin, capture_output=True, cwd=cwd, env=environment(env), timeout=120
     )
     out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     assert "Traceback" not in err, err
     return Ran(done.returncode, out, err)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that holds the file, exclusively, until its standard input is closed or the block ends."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Stop a child with SIGSTOP, and return once it is."""
+    process.send_signal(signal.SIGSTOP)
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)

@@ -1,4 +1,4 @@
-"""remember, recall, stats, verify and compact through the real command."""
+"""remember, recall, stats, verify, repair and compact through the real command."""
 
 from __future__ import annotations
 
@@ -179,3 +179,39 @@ def test_what_opening_had_to_mend_is_told_once(memory: Path) -> None:
     torn = next(memory.parent.glob("*.torn-*"))
     assert f"unfinished write were cut off; saved as {torn}" in found.err
     assert memhop("recall", "allergic", "--json", "--file", memory).err == ""
+
+
+def test_repair_lists_what_was_saved_and_lost(memory: Path, tmp_path: Path) -> None:
+    whole = memhop("repair", "--to", tmp_path / "whole.meh", "--file", memory)
+    assert whole.code == 0, whole.err
+    assert whole.out.startswith("nothing was lost: ")
+    raw = bytearray(memory.read_bytes())
+    raw[raw.rindex(b"oven needs")] ^= 1
+    memory.write_bytes(raw)
+    found = memhop("repair", "--to", tmp_path / "new.meh", "--file", memory)
+    assert (found.code, found.err) == (1, "")
+    lines = found.out.splitlines()
+    assert lines[0].startswith("1 lost: ")
+    assert ["L4", "note", "2", "1"] in map(str.split, lines)
+    assert any(line.split()[:2] == ["L4", "note"] and line.endswith("frame checksum") for line in lines)
+    document = memhop("repair", "--json", "--to", tmp_path / "json.meh", "--file", memory)
+    assert document.code == 1
+    (lost,) = document.json()["lost"]
+    assert (lost["layer"], lost["kind"], lost["what"]) == ("L4", "note", "frame checksum")
+    assert len(document.json()["saved"]["note"]) == 2
+    checked = memhop("verify", "--deep", "--file", tmp_path / "new.meh")
+    assert checked.code == 0
+    assert "references" in checked.out
+    assert memhop("stats", "--file", tmp_path / "new.meh").code == 0
+
+
+def test_repair_refuses_what_would_overwrite_and_what_is_missing(memory: Path, tmp_path: Path) -> None:
+    before = memory.read_bytes()
+    assert memhop("repair", "--file", memory).code == 2
+    taken = memhop("repair", "--to", memory, "--file", memory)
+    assert taken.code == 1
+    assert "does not exist yet" in taken.err
+    assert memhop("repair", "--to", tmp_path / "b.meh", "--file", tmp_path / "none.meh").code == 1
+    assert memhop("repair", "--to", "", "--file", memory, cwd=tmp_path).code in (1, 2)
+    assert memory.read_bytes() == before
+    assert not (tmp_path / "b.meh").exists()

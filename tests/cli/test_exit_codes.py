@@ -71,6 +71,16 @@ def test_a_blank_text_is_refused_before_a_file_is_created(text: str, tmp_path: P
         ("recall", "x", "--since", "2026-02-01", "--until", "2026-01-01"),
         ("recall", "x", "--embedder", "oracle"),
         ("recall", "x", "--backfill"),
+        ("remember", "x", "--wait", "-1"),
+        ("remember", "x", "--wait", "3601"),
+        ("remember", "x", "--wait", "nan"),
+        ("doctor", "--embedder", "oracle"),
+        ("at", "yesterday", "stats"),
+        ("at", "9" * 30, "stats"),
+        ("at", "7", "stats"),
+        ("at", "7"),
+        ("at", "0", "remember", "x"),
+        ("at", "0", "recall", "x", "--embedder", "hash", "--backfill"),
         ("remember", "x", "--at", "3000-01-01"),
         ("remember", "x", "--tag", ""),
         ("remember", "x" * 3, "--project", "p" * 300),
@@ -106,12 +116,13 @@ def test_a_locked_file_is_3_and_names_the_holder(tmp_path: Path) -> None:
     path = tmp_path / "a.meh"
     with DB.open(path, purpose="the test") as db:
         db.remember("x")
-        for command in (("recall", "x"), ("remember", "y"), ("stats",), ("verify",), ("compact",)):
-            ran = memhop(*command, "--file", path)
+        for command in (("remember", "y"), ("compact",), ("forget", "00000000000000ab")):
+            ran = memhop(*command, "--wait", "0", "--file", path)
             assert (ran.code, ran.out) == (3, "")
             assert "the test" in ran.err
-        assert memhop("recall", "x", "--json", "--file", path).json()["code"] == Locked.code
-    assert memhop("recall", "x", "--file", path).code == 0
+        document = memhop("remember", "y", "--wait", "0.1", "--json", "--file", path)
+        assert (document.code, document.json()["code"]) == (3, Locked.code)
+    assert memhop("remember", "y", "--wait", "0", "--file", path).code == 0
 
 
 def test_every_error_has_a_code() -> None:

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.main
@@ -14,6 +15,22 @@ from memhop.cli.main import build_app
 
 GUIDE = Path(__file__).parents[2] / "INTEGRATION_GUIDE.md"
 ROOT = typer.main.get_group(build_app())
+
+
+def leaves(group: Any, before: str = "") -> dict[str, Any]:
+    """Commands by their whole name, such as "recall" and "backup make".
+
+    A group with arguments of its own, such as "at", counts as a command: below it are commands known from elsewhere.
+    """
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        whole = f"{before}{name}"
+        nested = hasattr(command, "commands") and not any(p.param_type_name == "argument" for p in command.params)
+        found |= leaves(command, f"{whole} ") if nested else {whole: command}
+    return found
+
+
+COMMANDS = leaves(ROOT)
 
 
 def section(command: str) -> str:
@@ -45,10 +62,10 @@ def examples() -> Iterator[list[str]]:
                 yield words[1:cut]
 
 
-@pytest.mark.parametrize("command", sorted(ROOT.commands))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_and_option_is_documented(command: str) -> None:
     text = section(command)
-    for parameter in ROOT.commands[command].params:
+    for parameter in COMMANDS[command].params:
         for option in parameter.opts:
             if parameter.param_type_name == "argument":
                 assert option.upper() in text, f"{command}: argument {option}"
@@ -62,10 +79,20 @@ def test_the_options_of_the_command_itself_are_documented() -> None:
     assert all(f"`memhop {option}`" in GUIDE.read_text("utf-8") for option in options if option.startswith("--"))
 
 
+def test_the_past_is_asked_with_the_same_commands() -> None:
+    for name, command in COMMANDS["at"].commands.items():
+        assert [(p.name, p.opts, p.default) for p in command.params] == [
+            (p.name, p.opts, p.default) for p in COMMANDS[name].params
+        ]
+        assert f"`{name}`" in section("at")
+
+
 def test_every_example_can_be_typed() -> None:
-    lines = list(examples())
-    assert {line[0] for line in lines if line} >= set(ROOT.commands)
-    known = [line for line in lines if line and line[0] in ROOT.commands]
-    for name, *args in known:
-        context = ROOT.commands[name].make_context(name, list(args))
-        assert context.params
+    typed: set[str] = set()
+    for line in examples():
+        for count in (1, 2):
+            name = " ".join(line[:count])
+            if name in COMMANDS:
+                assert COMMANDS[name].make_context(name, line[count:]).params
+                typed.add(name)
+    assert typed == set(COMMANDS)

@@ -7,8 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from memhop import HashEmbedder
 from memhop.core.meh_file import MehFile, Write
-from tests.support.make_fixture import BATCHES, CHECKPOINT_AFTER, FIXTURE, FIXTURES, META, RECORDS, SECTION, build
+from memhop.repo.record import Kind
+from tests.support.lives import CARD, kinds_of
+from tests.support.make_fixture import (
+    BATCHES,
+    CHECKPOINT_AFTER,
+    FIXTURE,
+    FIXTURES,
+    FULL,
+    META,
+    RECORDS,
+    SECTION,
+    build,
+)  # fmt: skip
+from tests.support.memories import every, memory, texts
 from tests.support.workload import NOTE, records_of
 
 HEAD_DIGEST = "b74b387c57da97b226eee6f4934e544b6a7875fa24864a2f34c0cca074574eba"
@@ -41,3 +55,55 @@ def test_this_build_still_writes_version_1_byte_for_byte() -> None:
     a new version."""
     assert build() == FIXTURE.read_bytes()
     assert FIXTURE.stat().st_size < 64 * 1024
+
+
+FULL_DIGEST = "24bc78d76e7107bd7b6686ca902ce5f0753b8945395676935b2492eb7c5c1d9e"
+FULL_NOTES = {
+    "a kayak in the shed": "active",
+    "slugs in the lettuce": "active",
+    "second wording": "active",
+    "a note for the trash": "trashed",
+    "written last": "active",
+    "in the tail": "active",
+}
+
+
+def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> None:
+    path = tmp_path / "v1-full.meh"
+    shutil.copy(FULL, path)
+    with memory(path, embedder=HashEmbedder(16)) as db:
+        assert db.recovery.clean
+        assert db.verify(deep=True).ok
+        stats = db.stats()
+        assert (stats.head_digest, stats.commit, stats.checkpoint_commit, stats.segments) == (FULL_DIGEST, 24, 22, 2)
+        assert stats.unreadable == 0
+        assert kinds_of(db) == set(Kind), "a kind of which this fixture holds no record"
+        assert {note.text: note.tier for note in every(db.notes.list)} == FULL_NOTES
+        assert len(every(db.archive.list, session="music")) == 4
+        assert [len(every(db.topics.list, scene_id=scene.id)) for scene in every(db.scenes.list)] == [1, 1, 1, 1]
+        assert db.profile.get().preferences == {"tea": "green"}
+        (graph,) = db.knowledge.graphs()
+        assert [node.content for node in every(db.knowledge.nodes, graph_id=graph.id)] == ["laminated epoxy"]
+        assert db.capabilities.get(CARD.name).summary == CARD.summary
+        assert [event.type for event in every(db.trajectory.read, session="music")] == ["tool"]
+        for text in ("slugs in the lettuce", "in the tail", "家に小さな猫がいる", "a turn in the tail"):
+            assert text in texts(db.recall(text)), text
+        semantic = {channel.name: channel.ran for channel in db.recall("kayak shed", layers=["notes"]).channels}
+        assert semantic["pooled"], "its vectors are not used"
+        assert "a note for the trash" in texts(db.recall("trash", tier="trashed"))
+        assert "first wording" not in texts(db.recall("first wording"))
+        assert path.read_bytes() == FULL.read_bytes(), "reading changes nothing"
+
+
+def test_a_version_1_memory_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "v1-full.meh"
+    shutil.copy(FULL, path)
+    with memory(path, embedder=HashEmbedder(16)) as db:
+        db.remember("goes on")
+        db.backfill()
+        assert db.checkpoint()
+        db.compact(keep_history=True)
+    with memory(path, embedder=HashEmbedder(16)) as db:
+        assert {note.text for note in every(db.notes.list)} == {*FULL_NOTES, "goes on"}
+        assert db.verify(deep=True).ok
+        assert "goes on" in texts(db.recall("goes on"))

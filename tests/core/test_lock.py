@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from memhop.common.errors import BadFormat, Closed, InvalidRequest, Locked, StorageError
+from memhop.core.lock import SideLock, holder
 from memhop.core.meh_file import MehFile, Write
 
 ONE = [Write(0x10, 1, b"one")]
@@ -24,8 +26,8 @@ def test_a_second_open_names_the_holder(tmp_path: Path) -> None:
         assert caught.value.pid == os.getpid()
         assert caught.value.purpose == "the first"
         assert caught.value.since is not None
-        holder = json.loads((tmp_path / "a.meh.lock").read_text())
-        assert sorted(holder) == ["host", "pid", "purpose", "started"]
+        named = json.loads((tmp_path / "a.meh.lock").read_text())
+        assert sorted(named) == ["host", "pid", "purpose", "started"]
         file.append(ONE)
     with MehFile.open(path) as file:
         assert file.locate(1) is not None
@@ -156,3 +158,28 @@ def test_a_forked_child_is_refused(tmp_path: Path) -> None:
         file.append(ONE)
         with pytest.raises(Locked):
             MehFile.open(file.path)
+
+
+def test_asking_who_holds_it_makes_no_file_and_changes_none(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    assert holder(path) is None
+    assert list(tmp_path.iterdir()) == []
+    lock = SideLock(path, purpose="the owner")
+    lock.acquire(0)
+    written = path.read_bytes()
+    for _ in range(2):
+        held = holder(path)
+        assert held is not None
+        assert (held.pid, held.purpose, held.stopped) == (os.getpid(), "the owner", False)
+    assert path.read_bytes() == written
+    lock.release()
+    assert holder(path) is None
+    assert path.read_bytes() == b""
+
+
+def test_two_who_ask_at_once_do_not_take_each_other_for_the_holder(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    path.touch()
+    with path.open("rb") as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        assert holder(path) is None

@@ -187,7 +187,7 @@ def test_what_is_not_ours_is_refused_in_one_line() -> None:
             open_file(disk)
         assert "\n" not in str(caught.value)
         assert disk.calls == [], "nothing is changed"
-        assert disk.locks == set()
+        assert not disk.locks
 
 
 def test_leftovers_of_create_and_compaction_are_removed() -> None:

@@ -14,6 +14,7 @@ from memhop.common.errors import BadFormat, Corrupt, StorageError
 from memhop.core.meh_file import MehFile, Write
 from memhop.core.repair import repair
 from tests.crash.test_every_cut import life
+from tests.support.seeds import ONLY, replayable, seeds
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, TURN, History, open_file, run
 
@@ -55,38 +56,44 @@ def served(file: MehFile) -> dict[int, tuple[int, bytes]]:
     return found
 
 
-def test_random_damage_is_survived_and_never_served() -> None:
+def test_random_damage_is_survived_and_never_served(request: pytest.FixtureRequest) -> None:
     disk, history = SimulatedDisk(), History()
     run(disk, history)
     images = [(disk.bytes_of(PATH), history), life(closed=True), life(closed=False)]
     written = [{item for state in past.states for item in state.items()} for _, past in images]
     refused = 0
-    for seed in range(ROUNDS):
-        rng = random.Random(seed)
-        which = rng.randrange(len(images))
-        found = SimulatedDisk.holding(PATH, damaged(images[which][0], rng))
+    for seed in seeds(ROUNDS):
+        with replayable(seed, request.node.nodeid):
+            refused += not survived(seed, images, written)
+    assert ONLY or 0 < refused < ROUNDS // 2
+
+
+def survived(seed: int, images: list[tuple[bytes, History]], written: list[set[tuple[int, tuple[int, bytes]]]]) -> bool:
+    """Damage one of the images and go on with what is left. False: it was refused as no file of ours."""
+    rng = random.Random(seed)
+    which = rng.randrange(len(images))
+    found = SimulatedDisk.holding(PATH, damaged(images[which][0], rng))
+    try:
+        repair(PATH, PATH.with_name("repaired.meh"), disk=found)
+        file = open_file(found)
+    except BadFormat:
+        return False
+    with file:
+        assert written[which] >= set(served(file).items()), seed
+        file.verify(deep=True)
+        file.append([Write(NOTE, 777, b"goes on")])
+        file.checkpoint({}, meta={"seed": seed})
+    with open_file(found) as file:
+        assert written[which] | {(777, (NOTE, b"goes on"))} >= set(served(file).items()), seed
+        assert 777 in served(file), seed
         try:
-            repair(PATH, PATH.with_name("repaired.meh"), disk=found)
-            file = open_file(found)
-        except BadFormat:
-            refused += 1
-            continue
-        with file:
-            assert written[which] >= set(served(file).items()), seed
-            file.verify(deep=True)
-            file.append([Write(NOTE, 777, b"goes on")])
-            file.checkpoint({}, meta={"seed": seed})
-        with open_file(found) as file:
-            assert written[which] | {(777, (NOTE, b"goes on"))} >= set(served(file).items()), seed
-            assert 777 in served(file), seed
-            try:
-                file.compact(dict, meta={})
-            except Corrupt:
-                assert not file.verify().ok, seed
-        with MehFile.open(PATH.with_name("repaired.meh"), disk=found) as file:
-            assert file.verify(deep=True).ok, seed
-            assert written[which] >= set(served(file).items()), seed
-    assert 0 < refused < ROUNDS // 2
+            file.compact(dict, meta={})
+        except Corrupt:
+            assert not file.verify().ok, seed
+    with MehFile.open(PATH.with_name("repaired.meh"), disk=found) as file:
+        assert file.verify(deep=True).ok, seed
+        assert written[which] >= set(served(file).items()), seed
+    return True
 
 
 def test_repair_never_overwrites() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -250,7 +251,7 @@ def test_a_process_that_ends_without_closing(tmp_path: Path, name: str) -> None:
 
 def test_an_exception_inside_the_block_closes_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.meh"
-    with pytest.raises(ZeroDivisionError), DB.open(path) as db:
+    with suppress(ZeroDivisionError), DB.open(path) as db:
         db.remember("before the bug")
         raise ZeroDivisionError
     assert db.closed

@@ -1,8 +1,7 @@
-"""Processes that have the file mapped while others make it grow; processes that die while they read."""
+"""Processes that have the file mapped while others make it grow. Killed readers: tests/pain/test_durability.py."""
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from multiprocessing.connection import Connection
@@ -10,9 +9,8 @@ from pathlib import Path
 
 from memhop import DB, HashEmbedder
 from tests.support.memories import every
-from tests.support.processes import HANG_S, NIGHTLY, Starter
-
-READERS = 200
+from tests.support.processes import HANG_S, Starter
+from tests.support.seeds import NIGHTLY
 
 
 def read_mapped(link: Connection, path: Path, mode: str) -> None:
@@ -75,33 +73,3 @@ def test_two_writers_make_it_grow_under_the_maps_of_two_readers(tmp_path: Path, 
         assert len(every(db.notes.list)) == sum(written)
         assert db.verify(deep=True).ok
         assert path.stat().st_size > 300_000
-
-
-def read_until_killed(link: Connection, path: Path, mode: str) -> None:
-    db = DB.open(path, mode=mode, wait=0.0)
-    while True:
-        assert db.recall("kayaks").hits
-        link.send("read")
-
-
-def test_two_hundred_readers_killed_leave_nothing(tmp_path: Path, start: Starter) -> None:
-    """No slot, no lock, no file, no byte; and the writer who is at work all the time never notices."""
-    path = tmp_path / "a.meh"
-    with DB.open(path) as db:
-        db.remember_many([f"note {number} on kayaks" for number in range(100)])
-        db.checkpoint()
-        size = path.stat().st_size
-        for batch in range(READERS // 20):
-            readers = [start(read_until_killed, path, ["read", "shared"][number % 2]) for number in range(20)]
-            for reader in readers:
-                assert reader.hear() == "read"
-            for reader in readers:
-                reader.kill()
-                reader.discard()
-            assert path.stat().st_size == size, f"after {20 * batch + 20} dead readers"
-        db.remember("still at work")
-        db.compact()
-        assert db.verify(deep=True).ok
-    assert sorted(os.listdir(tmp_path)) == ["a.meh", "a.meh.lock"]
-    with DB.open(path, wait=0.0) as db:
-        assert db.recovery.clean

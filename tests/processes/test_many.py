@@ -1,6 +1,6 @@
-"""Many processes on one file: every write is accounted for, commits are numbered without a gap, readers see whole calls.
+"""Many processes on one file: every write is accounted for, commits have no gap, readers see whole calls.
 
-The long mix takes a minute with MEMHOP_NIGHTLY=1, and a quarter of that otherwise.
+The long mix takes a minute with MEMHOP_NIGHTLY=1, and a fifth of that otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import pytest
 
 from memhop import DB
 from tests.support.memories import every
-from tests.support.processes import HANG_S, NIGHTLY, Starter
+from tests.support.processes import HANG_S, Starter
+from tests.support.seeds import NIGHTLY
 
 MIX_S = 60.0 if NIGHTLY else 12.0
 
@@ -161,11 +162,11 @@ def test_two_writers_two_readers_and_a_compactor(tmp_path: Path, start: Starter,
     kept: dict[str, str] = {}
     commits: list[int] = []
     for writer in writers:
-        (mine, numbers), = writer.finish()
+        ((mine, numbers),) = writer.finish()
         kept |= mine
         commits += numbers
     looks = [reader.finish()[0][0] for reader in readers]
-    (counts, largest), = upkeep.finish()
+    ((counts, largest),) = upkeep.finish()
     print(f"{len(commits)} writing calls, {looks} looks, {counts}, at most {largest:,} bytes")
     with DB.open(path) as db:
         assert db.recovery.clean

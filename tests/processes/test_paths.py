@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memhop import DB, BadFormat, InvalidRequest, Locked, StorageError
-from memhop.core.recovery import beside
+from memhop.core.side_files import beside
 from tests.support.memories import every
 from tests.support.processes import Starter
 
@@ -123,9 +123,9 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             DB.open(tmp_path / "circle", mode=mode)
         with pytest.raises(StorageError):
             DB.open(tmp_path / "short" / "a.meh", mode=mode)  # below a file
-        for path in ("/dev/null", "/proc/self/mem"):
+        for device in ("/dev/null", "/proc/self/mem"):
             with pytest.raises(StorageError):
-                DB.open(path, mode=mode)
+                DB.open(device, mode=mode)
         wrong: list[object] = ["", "a\0.meh", b"a.meh", f"{tmp_path}/new/", f"{tmp_path}/short/", 7, None, "\ud800.meh"]
         for path in wrong:
             with pytest.raises(InvalidRequest, match="path"):
@@ -137,7 +137,8 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 def test_symbolic_links_lead_to_the_file_and_its_one_lock(tmp_path: Path) -> None:
     """A link, a chain of them, a link to the folder: the side files lie beside the file, and the links stay links."""
     home, other = tmp_path / "home", tmp_path / "other"
-    home.mkdir(), other.mkdir()
+    home.mkdir()
+    other.mkdir()
     (other / "link.meh").symlink_to("../home/a.meh")
     (other / "chain.meh").symlink_to("link.meh")
     (tmp_path / "folder").symlink_to("home")
@@ -167,7 +168,7 @@ def test_a_dangling_link_makes_its_target(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     for options in ({"mode": "read"}, {"create": False}):
         with pytest.raises(StorageError, match="there is no file"):
-            DB.open(tmp_path / "a.meh", **options)  # type: ignore[arg-type]
+            DB.open(tmp_path / "a.meh", **options)
     assert not list((tmp_path / "there").iterdir())
     with DB.open(tmp_path / "a.meh") as db:
         db.remember("by the link")

@@ -1,4 +1,4 @@
-"""The file is deleted or replaced behind a process that has it open: told, or followed; never written over or guessed."""
+"""The file is deleted or replaced behind a process that has it open: told or followed, never written over."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def test_deleted(tmp_path: Path, start: Starter, mode: str) -> None:
         assert user.hear() == ["old one"]
     user.tell("new")
     name, said = user.hear()
-    assert (name, "deleted or replaced" in said) == (("WriteRefused", False) if mode == "read" else ("StorageError", True))
+    assert (name, "deleted or replaced" in said) == (
+        ("WriteRefused", False) if mode == "read" else ("StorageError", True)
+    )
     user.tell("end")
     user.finish()
     assert not path.exists()

@@ -15,7 +15,8 @@ import pytest
 
 from memhop import DB
 from tests.support.memories import every
-from tests.support.processes import NIGHTLY, Starter, Worker
+from tests.support.processes import Starter, Worker
+from tests.support.seeds import NIGHTLY
 
 ROUNDS = 300 if NIGHTLY else 14  # for each case; the shared ones kill two processes a round
 

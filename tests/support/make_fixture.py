@@ -1,10 +1,10 @@
-"""Write tests/fixtures/v1-chained.meh: a file as format version 1 leaves it. Never for one that was released.
-
-v1.meh is the same from the time when a manifest did not name the one before it.
+"""Write tests/fixtures/: files as format version 1 leaves them. Those that are there already are never written again.
 
     python -m tests.support.make_fixture
 
-What is in it is told by `RECORDS`, so that the test which opens it needs no second copy.
+v1-chained.meh is made of plain frames; what is in it is told by `RECORDS`, so that the test which opens it needs no
+second copy. v1.meh is the same from the time when a manifest did not name the one before it. v1-full.meh is a memory
+that holds every kind of record, in two segments and a tail; see `lives`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from array import array
 from pathlib import Path
 
 from memhop.core.meh_file import DELETED, MehFile, Write
+from tests.support import lives
+from tests.support.memories import NOW
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, TURN, Records, clock, text
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FIXTURE = FIXTURES / "v1-chained.meh"
+FULL = FIXTURES / "v1-full.meh"
 BATCHES = [
     [Write(NOTE, 1, text(1, 100)), Write(TURN, 1000, "Zürich, 上周, 🎈".encode())],
     [Write(NOTE, 2, text(2, 3000)), Write(NOTE, 3, b"")],
@@ -47,6 +50,22 @@ def build() -> bytes:
     return disk.bytes_of(PATH)
 
 
+def build_full() -> bytes:
+    """A memory with a record of every kind, tombstones, two segments, and a tail with a note in it."""
+    disk = SimulatedDisk(seed=2)
+    with lives.start(disk) as db:
+        lives.notes_and_turns(db)
+        lives.derived(db)
+        db.checkpoint()
+        lives.changes(db)
+        db.checkpoint()
+        db.remember("in the tail", project="home")
+        db.archive.append_many([{"text": "a turn in the tail", "session": "music", "at": NOW}])
+    return disk.bytes_of(PATH)
+
+
 if __name__ == "__main__":
-    FIXTURE.write_bytes(build())
-    print(f"{FIXTURE}: {FIXTURE.stat().st_size} bytes")
+    for path, made in ((FIXTURE, build), (FULL, build_full)):
+        if not path.exists():
+            path.write_bytes(made())
+            print(f"{path}: {path.stat().st_size} bytes")

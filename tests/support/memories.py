@@ -40,14 +40,14 @@ def texts(found: Recall) -> list[str]:
     return [hit.text for hit in found.hits]
 
 
-def every(listing: Any, **arguments: Any) -> list[Any]:
-    """All items of a paged listing, three to a page, so that cursors are walked."""
+def every(listing: Any, *, page: int = 3, **arguments: Any) -> list[Any]:
+    """All items of a paged listing; three to a page, so that cursors are walked."""
     items: list[Any] = []
     cursor = None
     while True:
-        page = listing(limit=3, cursor=cursor, **arguments)
-        items += page.items
-        cursor = page.next
+        found = listing(limit=page, cursor=cursor, **arguments)
+        items += found.items
+        cursor = found.next
         if cursor is None:
             return items
 

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 HANG_S = 120.0  # nothing takes nearly as long; a process that does is stuck
-NIGHTLY = bool(os.environ.get("MEMHOP_NIGHTLY"))  # many more rounds, and the long run of the mixed test
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.support.warm"])

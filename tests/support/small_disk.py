@@ -41,13 +41,10 @@ def fill(folder: Path, *, leave: int = 0) -> Path:
 
 def refused(act: Callable[[], object]) -> StorageError:
     """The error of a call that finds the disk full."""
-    try:
+    with pytest.raises(StorageError, match="No space left") as caught:
         act()
-    except StorageError as error:
-        assert "No space left" in str(error), error
-        assert error.hint, error
-        return error
-    raise AssertionError("a full disk went unnoticed")
+    assert caught.value.hint
+    return caught.value
 
 
 def whole(db: DB, texts: list[str]) -> None:

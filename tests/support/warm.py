@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest  # noqa: F401
+
 import memhop
 import tests.support.processes  # noqa: F401
 

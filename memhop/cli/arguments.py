@@ -1,0 +1,88 @@
+"""Options that several commands share, and how what was typed becomes values."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memhop.common.config import LIMITS, check_choice
+from memhop.common.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    import memhop
+
+DEFAULT_FILE = Path("memory.meh")
+DEFAULT_WAIT_S = 10.0
+EMBEDDERS = ("none", "hash", "local")
+
+FileOption = Annotated[
+    Path, typer.Option("--file", "-f", envvar="MEMHOP_FILE", metavar="PATH", help="The memory, a .meh file.")
+]
+WaitOption = Annotated[
+    float,
+    typer.Option("--wait", metavar="SECONDS", help="Longest wait for another process to finish writing, 0..3600."),
+]
+EmbedderOption = Annotated[str, typer.Option(metavar="NAME", help="none, hash or local: also look by meaning.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def embedder_called(name: str) -> memhop.HashEmbedder | memhop.LocalEmbedder | None:
+    """The embedder of this name, None for "none".
+
+    Raises:
+        InvalidRequest: no such name. ConfigError: "local" without the extra `local`.
+    """
+    import memhop
+
+    check_embedder(name)
+    if name == "none":
+        return None
+    if name == "hash":
+        return memhop.HashEmbedder()
+    return memhop.LocalEmbedder()
+
+
+def check_embedder(name: str) -> str:
+    """The name of an embedder, or "none". Raises InvalidRequest."""
+    return check_choice(name, field="--embedder", choices=EMBEDDERS)
+
+
+def parse_time(value: str | None, *, field: str) -> datetime | None:
+    """ISO-8601 to an aware time. A time without a zone is this machine's local time; a date is its midnight."""
+    if value is None:
+        return None
+    try:
+        return datetime.fromisoformat(value.strip()).astimezone()
+    except (ValueError, OverflowError, OSError):
+        raise InvalidRequest(
+            f"{value!r:.40} is not a time", field=field, allowed="ISO-8601, such as 2026-05-10 or 2026-05-10T08:30:00Z"
+        ) from None
+
+
+def typed(text: str) -> str:
+    """Words from the command line. Where the locale is not UTF-8, Python leaves their bytes as surrogates."""
+    try:
+        return text if not any("\udc80" <= char <= "\udcff" for char in text) else os.fsencode(text).decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+def read_stdin() -> str:
+    """All of standard input, as UTF-8, without the last line end.
+
+    Raises:
+        InvalidRequest: not UTF-8, or longer than a text may be.
+    """
+    data = sys.stdin.buffer.read(LIMITS.text_bytes + 3)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if len(data) <= LIMITS.text_bytes:
+            raise InvalidRequest(f"byte {error.start} is not UTF-8", field="standard input", allowed="UTF-8") from None
+        text = data.decode("utf-8", "ignore")
+    return text.removesuffix("\n").removesuffix("\r")

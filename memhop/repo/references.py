@@ -1,0 +1,97 @@
+"""Which records a record refers to, and what is left of it without some of them.
+
+    Engram, Hyperedge     -> scenes                             Message        -> its scene and topic
+    Topic                 -> scene, parent, children,           Event          -> a message
+                             messages, graphs                   KnowledgeNode  -> its graph
+    Note                  -> what it links to, of any kind      EmbedFailure   -> its vector space
+    Usage                 -> what was recalled
+
+A slab of vectors or token ids refers to its space (`vectors.slab_space`); the owners of its rows are names of texts,
+not ids of records, and so is the owner of an EmbedFailure. The number of an event in its session is no id either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import msgspec
+
+from memhop.repo.l1_engram import Engram, Hyperedge
+from memhop.repo.l2_context import Topic
+from memhop.repo.l3_knowledge import KnowledgeNode
+from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l6_usage import Usage
+from memhop.repo.l7_trajectory import Event
+from memhop.repo.record import Kind, Record
+from memhop.repo.vectors import EmbedFailure
+
+_ANY = None  # also kinds of a newer build
+_SCENE, _TOPIC, _GRAPH = frozenset({Kind.SCENE}), frozenset({Kind.TOPIC}), frozenset({Kind.GRAPH})
+_MESSAGE, _SPACE = frozenset({Kind.MESSAGE}), frozenset({Kind.SPACE})
+
+# Every field that holds ids of records, with the kinds they may name. Types that are absent refer to nothing.
+REFERENCES: dict[type[Record], dict[str, frozenset[Kind] | None]] = {
+    Engram: {"scene": _SCENE},
+    Hyperedge: {"scenes": _SCENE},
+    Topic: {"scene": _SCENE, "parent": _TOPIC, "children": _TOPIC, "messages": _MESSAGE, "graphs": _GRAPH},
+    KnowledgeNode: {"graph": _GRAPH},
+    Message: {"scene": _SCENE, "topic": _TOPIC},
+    Note: {"links": _ANY},
+    Usage: {"target": frozenset({Kind.SCENE, Kind.NOTE, Kind.CAPABILITY})},
+    Event: {"message": _MESSAGE},
+    EmbedFailure: {"space": _SPACE},
+}
+
+
+def references(record: Record) -> Iterator[tuple[str, int]]:
+    """(field, id) of every reference, in the order of the fields. 0 means "none" and is left out."""
+    for field in REFERENCES.get(type(record), ()):
+        value = getattr(record, field)
+        for id_ in value if isinstance(value, tuple) else (value,):
+            if id_:
+                yield field, id_
+
+
+def may_name(record_type: type[Record], field: str, kind: int) -> bool:
+    """Whether a field may refer to a record of this kind."""
+    allowed = REFERENCES[record_type][field]
+    return allowed is None or kind in allowed
+
+
+def without(record: Record, gone: Collection[int]) -> Record | None:
+    """The record with its references to `gone` taken out, its id kept; the very same object if there were none.
+
+    Args:
+        gone: Ids. Membership is asked once per reference, so that a large collection should be a set.
+
+    Returns:
+        None when what is left means nothing:
+
+        an engram, a usage counter, an embedding failure     they say something about what is gone, and nothing else
+        a hyperedge of fewer than two scenes                 it joins nothing
+        a topic without message, child and summary           nothing was said in it
+
+        Messages, notes, knowledge nodes and events always stay: they hold somebody's words. A topic that loses its
+        scene stays too, for it still holds its messages together.
+    """
+    changed: dict[str, Any] = {}
+    for field in REFERENCES.get(type(record), ()):
+        value = getattr(record, field)
+        if isinstance(value, tuple):
+            left = tuple(id_ for id_ in value if id_ not in gone)
+            if len(left) < len(value):
+                changed[field] = left
+        elif value and value in gone:
+            changed[field] = 0
+    if not changed:
+        return record
+    rest = msgspec.structs.replace(record, **changed)
+    match rest:
+        case Engram() | Usage() | EmbedFailure():
+            return None
+        case Hyperedge() if len(rest.scenes) < 2:
+            return None
+        case Topic() if not (rest.messages or rest.children or rest.summary):
+            return None
+    return rest

@@ -1,0 +1,65 @@
+"""A small memory that holds a record of every kind, some in a checkpoint and some behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from memhop import DB, HashEmbedder
+from memhop.common.ids import from_hex
+from memhop.core.meh_file import MehFile
+from memhop.repo import vectors
+from memhop.repo.l5_capability import Capability, capability_id
+from memhop.repo.l7_trajectory import Event
+from memhop.repo.record import Kind
+from memhop.repo.vectors import Space
+from tests.support.memories import DAY, HOUR, NOW, memory
+
+Records = dict[int, tuple[int, bytes]]  # id -> (kind, payload)
+
+
+def every_kind(path: Path) -> None:
+    """Write it. Notes link to notes, a message and a scene; one note was reworded twice."""
+    with memory(path, embedder=HashEmbedder(16)) as db:
+        _fill(db, "early", at=NOW - 9 * DAY)
+        db.checkpoint()
+        _fill(db, "late", at=NOW - DAY)
+        kinds = {kind for _, kind, _ in db._file.live()}
+    assert kinds == set(Kind)
+
+
+def _fill(db: DB, word: str, *, at: int) -> None:
+    for number, text in enumerate(("marine epoxy", "yacht varnish", "epoxy or varnish?")):
+        found = db.search(f"{text} {word}", at + number * HOUR, session=f"{word}{number}", auto_create=True)
+        db.update(found.new_topic_id, f"an answer about {text} {word}", at + number * HOUR + 1)
+    (message,) = db.archive.append_many([{"text": f"turn about the piano {word}", "session": word, "at": at}])
+    for wording in ("first", "second", "third"):
+        db.remember(f"{wording} wording {word}", external_id="x", project=word)
+    shed = db.remember(f"a kayak in the shed {word}", tags=["boat"])
+    db.remember(f"it leaks {word}", links=[shed.id, message, found.scene_id])
+    db.remember("!?" if word == "early" else "?!")  # no embedder finds anything in it
+    db.profile.update(name=word)
+    db.knowledge.put(f"boats {word}", f"kayak hull {word}", "laminated epoxy")
+    db.trajectory.append(word, "tool", "payload")
+    db.recall(f"kayak {word}")
+    db.backfill()
+    with db._store.writing() as batch:
+        batch.new(Event(session=word, seq=2, type="said", message=from_hex(message), at=at), word, 2)
+        batch.put(Capability(name=f"sail {word}", type="skill", summary="how to sail"), capability_id(f"sail {word}"))
+        space = next(iter(db._store.scan(Space))).id
+        owner = int(db._store.views.units.column("owner")[0])
+        tokens = [np.array([3, 5, 70_000], "<u4")]
+        batch.put_payload(Kind.TOKEN_SLAB, vectors.encode_tokens(space, [owner], tokens), space, word)
+
+
+def records_of(path: Path) -> Records:
+    """All live records of a file, straight from their frames."""
+    with MehFile.open(path, create=False) as file:
+        return {id_: (kind, file.read(offset)[2]) for id_, kind, offset in file.live()}
+
+
+def frames_of(path: Path) -> dict[int, tuple[int, int, int]]:
+    """id -> (kind, offset of the frame, just past its payload) of all live records."""
+    with MehFile.open(path, create=False) as file:
+        return {id_: (kind, offset, sum(file.payload_at(offset))) for id_, kind, offset in file.live()}
