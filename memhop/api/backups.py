@@ -191,5 +191,5 @@ def list(path: str | os.PathLike[str]) -> tuple[results.BackupFile, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise StorageError(f"cannot read {folder}: {error.strerror}", hint=copying.hint_of(error)) from error
+        raise StorageError(f"cannot read {folder}: {error.strerror}", hint="check its permissions") from error
     return tuple(found)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from memhop.common.errors import Corrupt, MemhopError, StorageError
 from memhop.core.batch import Encoder, Write
 from memhop.core.create import first_header, write_empty
-from memhop.core.disk import Disk, DiskFile, quietly, write_all
+from memhop.core.disk import Disk, DiskFile, hint_of, quietly, write_all
 from memhop.core.format import DELETED, PURGED, Point
 from memhop.core.frame import Window
 from memhop.core.header import FIRST_BATCH, Identity
@@ -174,7 +174,7 @@ def compact(
     except MemhopError:
         raise
     except OSError as error:
-        raise StorageError(f"cannot compact {path}: {error}", hint="free some space") from error
+        raise StorageError(f"cannot compact {path}: {error}", hint=hint_of(error)) from error
     # From here on the new file is the file. The old one closes when its last reader lets go of it.
     writer.adopt(fresh, on_disk=True)
     writer.moved()

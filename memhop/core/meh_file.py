@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, MemhopError, StorageError
 from memhop.core.batch import Write, check_writes
 from memhop.core.create import create as create_file
-from memhop.core.disk import Disk, DiskFile, FileDisk, Lock, reason
+from memhop.core.disk import Disk, DiskFile, FileDisk, Lock, hint_of, reason
 from memhop.core.format import DELETED, HEAD, PURGED
 from memhop.core.frame import Window
 from memhop.core.gate import Gate
@@ -55,15 +55,6 @@ EXCLUSIVE, SHARED, READ = "exclusive", "shared", "read"
 MODES = (EXCLUSIVE, SHARED, READ)
 SHARED_WAIT_S = 10.0  # how long a shared handle waits for its turn unless told otherwise
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-_HINTS = {
-    errno.ENOENT: "create the directory first",
-    errno.EACCES: "check its permissions",
-    errno.EPERM: "check its permissions",
-    errno.ENOSPC: "free some space",
-    errno.EDQUOT: "free some space",
-    errno.ENAMETOOLONG: "choose a shorter name",
-    errno.EROFS: 'open it with mode="read", or keep it on a disk that can be written to',
-}
 
 
 class Commit(NamedTuple):
@@ -214,7 +205,7 @@ class MehFile(Reading):
             if isinstance(error, BadFormat):
                 raise BadFormat(f"{real}: {error.message}", hint=error.hint) from None
             if isinstance(error, OSError) and not isinstance(error, MemhopError):
-                raise StorageError(f"cannot open {real}: {reason(error)}", hint=_hint(error)) from error
+                raise StorageError(f"cannot open {real}: {reason(error)}", hint=hint_of(error)) from error
             raise
 
     # -- keeping up with other processes ---------------------------------------------------------------------
@@ -596,7 +587,3 @@ def _open_file(disk: Disk, path: Path, mode: str) -> tuple[DiskFile, str]:
         if mode != SHARED or error.errno not in _READ_ONLY:
             raise
         return disk.open(path, write=False), f"it may only be read ({reason(error)})"
-
-
-def _hint(error: OSError) -> str | None:
-    return _HINTS.get(error.errno or 0)
