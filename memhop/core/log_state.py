@@ -184,8 +184,8 @@ def follow(state: LogState) -> LogState | None:
         return None
     headers = read_headers(file)
     header = newest(headers)
-    if header is not None and header.manifest != state.manifest_offset:
-        return load_calmly(file)
+    if header is not None and header != state.header and header.manifest != state.manifest_offset:
+        return load_calmly(file)  # but not for a manifest that was found to be damaged before
     durable = header.durable if header is not None else state.covered
     replay = Replay(Window(file, file.size()), state.identity.salt, state.head, durable, live=True)
     batches = list(replay)

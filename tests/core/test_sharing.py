@@ -190,6 +190,25 @@ def test_what_a_killed_writer_left_is_saved_and_cut_by_the_next_turn(tmp_path: P
                 assert file.verify(deep=True).ok
 
 
+def test_a_lost_checkpoint_does_not_make_a_reader_start_again_at_each_look(tmp_path: Path) -> None:
+    """Its header names a manifest that cannot be used; something stands behind the last commit. That is no news."""
+    path = tmp_path / "a.meh"
+    with MehFile.open(path) as file:
+        file.append([note(1)])
+        file.append([note(2)])
+        file.plan_checkpoint()
+        file.checkpoint({}, meta={})
+        file.append([note(3)])
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'{"commit"', b'{"comnit"')[: len(data) - 40])
+    with MehFile.open(path, mode="read") as reader:
+        assert reader.recovery.checkpoint_lost
+        epoch, seen = reader.epoch, records_of(reader)
+        for _ in range(3):
+            assert not reader.catch_up()
+        assert (reader.epoch, records_of(reader)) == (epoch, seen)
+
+
 def test_a_commit_that_was_taken_back_is_taken_back_by_readers_too() -> None:
     """A reader saw a commit before its fsync failed. What comes after must not be glued to the ghost."""
     disk = SimulatedDisk()
