@@ -27,7 +27,7 @@ from memhop.core.meh_file import MehFile
 from tests.support.make_fixture import FIXTURES
 from tests.support.memories import NOW, every
 from tests.support.processes import HANG_S, Starter
-from tests.support.seeds import NIGHTLY
+from tests.support.seeds import NIGHTLY, seeds
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.small_disk import fill, refused, run_on_small_disk, whole
 from tests.support.workload import PATH
@@ -53,7 +53,7 @@ def test_row_1_two_hundred_puts_of_random_length_reopened_every_ten(tmp_path: Pa
 
     Here each put is a commit of its own, and the file is read and verified wherever the log happens to end."""
     path = tmp_path / "a.meh"
-    for seed in range(20 if NIGHTLY else 2):
+    for seed in seeds(1, nightly=20):
         rng = random.Random(seed)
         path.unlink(missing_ok=True)
         put: list[str] = []
@@ -134,7 +134,7 @@ def test_row_5_reading_after_a_killed_writer_replays_nothing_into_the_file(tmp_p
 def test_row_8_files_of_each_earlier_version_open_and_a_later_one_is_refused(tmp_path: Path, name: str) -> None:
     """When the engine changed its version, nothing could read the data any more, and the attempt crashed.
 
-    The one version there is has fixtures; each change of the format adds one. More refusals: tests/cli/test_future.py."""
+    The one version there is has fixtures; each change of the format adds one. More: tests/cli/test_future.py."""
     path = Path(shutil.copyfile(FIXTURES / name, tmp_path / "a.meh"))
     with DB.open(path) as db:
         assert db.recovery.clean

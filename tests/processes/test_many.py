@@ -16,7 +16,7 @@ import pytest
 from memhop import DB
 from tests.support.memories import every
 from tests.support.processes import HANG_S, Starter
-from tests.support.seeds import NIGHTLY
+from tests.support.seeds import NIGHTLY, replayable, seeds
 
 MIX_S = 60.0 if NIGHTLY else 12.0
 
@@ -142,10 +142,15 @@ def upkeep_in_mix(link: Connection, path: Path, seed: int) -> None:
     link.send((dict(counts), largest))
 
 
-@pytest.mark.parametrize("seed", [int(time.time()) if NIGHTLY else 3])
-def test_two_writers_two_readers_and_a_compactor(tmp_path: Path, start: Starter, seed: int) -> None:
-    print(f"seed {seed}")
-    path = tmp_path / "a.meh"
+@pytest.mark.parametrize("seed", seeds(1))
+def test_two_writers_two_readers_and_a_compactor(
+    tmp_path: Path, start: Starter, request: pytest.FixtureRequest, seed: int
+) -> None:
+    with replayable(seed, request.node.nodeid):
+        mix(tmp_path / "a.meh", start, seed)
+
+
+def mix(path: Path, start: Starter, seed: int) -> None:
     DB.open(path).close()
     writers = [start(write_in_mix, path, name, seed + number) for number, name in enumerate(["Ann", "Bob"])]
     readers = [start(read_in_mix, path, mode, seed + number) for number, mode in enumerate(["read", "shared"])]

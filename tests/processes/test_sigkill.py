@@ -16,7 +16,7 @@ import pytest
 from memhop import DB
 from tests.support.memories import every
 from tests.support.processes import Starter, Worker
-from tests.support.seeds import NIGHTLY
+from tests.support.seeds import NIGHTLY, replayable, seeds
 
 ROUNDS = 300 if NIGHTLY else 14  # for each case; the shared ones kill two processes a round
 
@@ -55,9 +55,15 @@ def write_for_ever(link: Connection, path: Path, mode: str, first: int, seed: in
 
 
 @pytest.mark.parametrize(("mode", "writers"), [("exclusive", 1), ("shared", 2)])
-@pytest.mark.parametrize("seed", range(2))
-def test_killed_writers_lose_nothing(tmp_path: Path, start: Starter, mode: str, writers: int, seed: int) -> None:
-    path = tmp_path / "a.meh"
+@pytest.mark.parametrize("seed", seeds(2))
+def test_killed_writers_lose_nothing(
+    tmp_path: Path, start: Starter, request: pytest.FixtureRequest, mode: str, writers: int, seed: int
+) -> None:
+    with replayable(seed, request.node.nodeid):
+        kill_over_and_over(tmp_path / "a.meh", start, mode, writers, seed)
+
+
+def kill_over_and_over(path: Path, start: Starter, mode: str, writers: int, seed: int) -> None:
     rng = random.Random(f"{mode} {seed}")
     acknowledged: Counter[str] = Counter()
     for turn in range(ROUNDS):

@@ -17,7 +17,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,9 @@ class Worker:
         self._name = function.__name__
 
     def tell(self, value: object) -> None:
-        """Send a value."""
-        self._link.send(value)
+        """Send a value. One that has ended is not told: why it did is heard."""
+        with suppress(BrokenPipeError):
+            self._link.send(value)
 
     def hear(self, seconds: float = HANG_S) -> Any:
         """The next value it sent. AssertionError: it failed (says how), ended, or is silent for `seconds`."""
