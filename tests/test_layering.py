@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         {
             "search", "repo", "models", "common",
             "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.repair", "core.verify",
-            "core.backup", "core.lock", "core.restore",
+            "core.backup", "core.lock", "core.restore", "core.side_files",
         }
     ),
     "cli": frozenset({"api", "common", ""}),

@@ -28,6 +28,7 @@ from memhop.common.config import check_int, check_path, check_seconds
 from memhop.common.errors import InvalidRequest, StorageError
 from memhop.core import backup as copying
 from memhop.core.restore import restore as put_back
+from memhop.core.side_files import beside
 
 if TYPE_CHECKING:
     from memhop.core.meh_file import MehFile
@@ -144,7 +145,7 @@ def temporary_in(folder: Path, path: Path) -> Path:
 
 def folder_of(path: Path) -> Path:
     """Where the automatic copies of a memory are, unless told otherwise."""
-    return path.with_name(path.name + FOLDER)
+    return beside(path, FOLDER)
 
 
 def default_folder(path: str | os.PathLike[str]) -> Path:
@@ -190,5 +191,5 @@ def list(path: str | os.PathLike[str]) -> tuple[results.BackupFile, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise StorageError(f"cannot read {folder}: {error.strerror}", hint=copying.hint_of(error)) from error
+        raise StorageError(f"cannot read {folder}: {error.strerror}", hint="check its permissions") from error
     return tuple(found)

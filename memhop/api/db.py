@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memhop.common.clock import Clock, SystemClock
-from memhop.common.config import check_choice, check_int, check_name
+from memhop.common.config import check_choice, check_file_path, check_int, check_name
 from memhop.common.errors import Closed, InvalidRequest
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ class DB:
         """
         from memhop.core.meh_file import MehFile
 
-        if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-            shown = "a text with a NUL character" if isinstance(path, str) else f"a {type(path).__name__}"
-            raise InvalidRequest(f"{shown} is not a path", field="path", allowed="a str or Path")
+        check_file_path(path, field="path")
         if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= 3600):
             raise InvalidRequest(f"{wait!r:.40} is not allowed", field="wait", allowed="seconds, 0 to 3600, or None")
         if max_bytes is not None:
@@ -626,18 +624,22 @@ class DB:
     def close(self) -> None:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine.
 
-        Waits for an automatic copy that is being made; see `backup` for what one costs.
+        Waits for an automatic copy that is being made; see `backup` for what one costs. In a forked child it does
+        nothing: the memory is still the parent's.
         """
+        if self._file.inherited:
+            return
         with self._lock:
             if self._closed:
                 return
             self._closed = True
+        store, self._store_or_none, self._recaller_or_none = self._store_or_none, None, None
         try:
             if self._rotation is not None:
                 self._rotation.close()
         finally:
-            if self._store_or_none is not None:
-                self._store_or_none.close()
+            if store is not None:
+                store.close()
             else:
                 self._file.close()
 
@@ -668,6 +670,8 @@ class DB:
         store = self._store_or_none
         if store is not None and not self._closed:
             return store
+        if not self._closed:
+            self._file.check()
         with self._lock:
             if self._closed:
                 raise Closed("the memory was closed")

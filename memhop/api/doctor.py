@@ -22,6 +22,7 @@ from memhop.common.config import check_path
 from memhop.common.errors import Locked, MemhopError, StorageError
 from memhop.core import lock
 from memhop.core.meh_file import MehFile
+from memhop.core.side_files import beside
 
 if TYPE_CHECKING:
     import os
@@ -145,9 +146,9 @@ def _leftovers(case: Case) -> tuple[str, str, str | None]:
     """Files beside the memory which can be, or wait to be, removed."""
     count: Counter[str] = Counter()
     size: Counter[str] = Counter()
-    folder = case.path.parent
+    folder, stem = case.path.parent, beside(case.path, "").name
     for entry in folder.iterdir() if folder.is_dir() else ():
-        if entry.name.startswith(case.path.name) and (match := _LEFT.fullmatch(entry.name, len(case.path.name))):
+        if entry.name.startswith(stem) and (match := _LEFT.fullmatch(entry.name, len(stem))):
             count[match[1]] += 1
             size[match[1]] += entry.lstat().st_size
     if not count:
@@ -157,7 +158,7 @@ def _leftovers(case: Case) -> tuple[str, str, str | None]:
         for suffix in sorted(count)
     )
     if any(suffix in _KEPT for suffix in count):
-        where = shlex.quote(str(case.path))
+        where = shlex.quote(str(beside(case.path, "")))
         return NOTE, said, f"look at them, then delete them: ls -l {where}.*"
     return NOTE, said, "none needed: a later opening or copy removes them"
 
@@ -235,7 +236,7 @@ def _backups(case: Case) -> tuple[str, str, str | None]:
 
 
 def _holder(case: Case) -> Locked | None:
-    return lock.holder(case.path.with_name(case.path.name + ".lock"))
+    return lock.holder(beside(case.path, ".lock"))
 
 
 _UNREAD = "not looked at: the file cannot be read"

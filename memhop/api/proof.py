@@ -24,6 +24,7 @@ from memhop.api.erasure import Erasure, check_erasable
 from memhop.api.needles import LEAST_TEXT, needles_of, rows_of
 from memhop.common.errors import Corrupt, InvalidRequest, MemhopError
 from memhop.common.ids import to_hex
+from memhop.core.side_files import beside
 from memhop.repo import codec
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.record import Kind
@@ -226,7 +227,7 @@ def _places(path: Path, needles: list[bytes]) -> Iterator[int]:
 def _files_beside(path: Path) -> Iterator[Path]:
     """Whatever lies beside the memory under its name: torn tails, leftovers, copies, the folder of backups."""
     for entry in sorted(path.parent.iterdir()):
-        if entry.name.startswith(path.name + "."):
+        if entry.name.startswith(beside(path, ".").name):
             yield from _files_of(entry)
 
 

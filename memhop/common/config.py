@@ -6,6 +6,7 @@ What ranks a recall is in `search/tuning.py`.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,8 +110,22 @@ def check_names(value: object, *, field: str, most: int, max_chars: int = LIMITS
 
 def check_path(value: object, *, field: str) -> Path:
     """A path a caller gave: a str or Path without NUL. Returned absolute, `~` and symbolic links resolved."""
-    if isinstance(value, str | os.PathLike) and isinstance(path := os.fspath(value), str) and path and "\0" not in path:
-        return Path(os.path.realpath(os.path.expanduser(path)))
+    return Path(os.path.realpath(os.path.expanduser(_path_text(value, field))))
+
+
+def check_file_path(value: object, *, field: str) -> str:
+    """Like `check_path`, of a file, and as it was given. One that ends in a slash names a folder, and is refused."""
+    text = _path_text(value, field)
+    if text.endswith(("/", os.sep)):
+        raise InvalidRequest(f"{text[-40:]!r} names a folder", field=field, allowed="the path of a file")
+    return text
+
+
+def _path_text(value: object, field: str) -> str:
+    if isinstance(value, str | os.PathLike) and isinstance(text := os.fspath(value), str) and text and "\0" not in text:
+        with suppress(UnicodeEncodeError):  # half a surrogate pair
+            os.fsencode(text)
+            return text
     shown = repr(value)[:40] if isinstance(value, str) else f"a {type(value).__name__}"
     raise InvalidRequest(f"{shown} is not a path", field=field, allowed="a str or Path, without NUL")
 

@@ -141,7 +141,8 @@ class Locked(StorageError):
         purpose: str | None = None,
         stopped: bool = False,
     ) -> None:
-        holder = f"process {pid} on {host}, {purpose}, since {since}" if pid else "an unknown process"
+        known = (f"process {pid}" + (f" on {host}" if host else ""), purpose, f"since {since}" if since else None)
+        holder = ", ".join(filter(None, known)) if pid else "an unknown process"
         hint = 'end that process, wait for it longer (wait=SECONDS), or let both share the file (mode="shared")'
         if stopped:
             holder += ", which is stopped"

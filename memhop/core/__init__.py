@@ -11,6 +11,7 @@
     records      id -> offset, over segments and the delta
     reader       frames by offset, through the map or pread
     log_state    what a handle knows, and how it is loaded
+    side_files   what the files beside it are called
     recovery     open-time decisions: save and cut a torn tail
     create       making a new file
     views        writing genesis, segments, manifests, headers

@@ -12,7 +12,6 @@ can be stopped for hours, and one in another container has pids of its own.
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,12 +20,13 @@ from pathlib import Path
 from typing import Self
 
 from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, Locked, MemhopError, StorageError
-from memhop.core.disk import Disk, DiskFile, FileDisk, quietly, reason, write_all
+from memhop.core.disk import Disk, DiskFile, FileDisk, hint_of, quietly, reason, write_all
 from memhop.core.format import HEADER_OFFSETS, HEADER_SIZE, LOG_START, Point
 from memhop.core.frame import Window
 from memhop.core.header import Header, Identity
 from memhop.core.log_state import LogState, load, read_identity
-from memhop.core.recovery import LEFTOVERS, beside
+from memhop.core.recovery import LEFTOVERS
+from memhop.core.side_files import beside
 from memhop.core.verify import VerifyReport, verify
 from memhop.core.views import write_header
 
@@ -314,15 +314,3 @@ def make_folder(folder: Path) -> Path:
     except OSError as error:
         raise StorageError(f"cannot create {folder}: {reason(error)}", hint=hint_of(error)) from error
     return folder
-
-
-def hint_of(error: OSError) -> str | None:
-    """What to do about an error of the disk."""
-    return {
-        errno.ENOSPC: "free some space",
-        errno.EDQUOT: "free some space",
-        errno.ENOENT: "check the path, and create the directory first",
-        errno.EACCES: "check its permissions",
-        errno.EPERM: "check its permissions",
-        errno.EROFS: "choose a directory that can be written",
-    }.get(error.errno or 0)

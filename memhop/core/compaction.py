@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 from memhop.common.errors import Corrupt, MemhopError, StorageError
 from memhop.core.batch import Encoder, Write
 from memhop.core.create import first_header, write_empty
-from memhop.core.disk import Disk, DiskFile, quietly, write_all
+from memhop.core.disk import Disk, DiskFile, hint_of, quietly, write_all
 from memhop.core.format import DELETED, PURGED, Point
 from memhop.core.frame import Window
 from memhop.core.header import FIRST_BATCH, Identity
 from memhop.core.log_state import LogState, load, rows_healing
 from memhop.core.manifest import Manifest
 from memhop.core.records import RecordIndex
-from memhop.core.recovery import beside
 from memhop.core.replay import Replay
 from memhop.core.segment import check_sections
+from memhop.core.side_files import beside
 from memhop.core.views import write_header, write_manifest, write_segment
 from memhop.core.writer import LogWriter
 
@@ -174,7 +174,7 @@ def compact(
     except MemhopError:
         raise
     except OSError as error:
-        raise StorageError(f"cannot compact {path}: {error}", hint="free some space") from error
+        raise StorageError(f"cannot compact {path}: {error}", hint=hint_of(error)) from error
     # From here on the new file is the file. The old one closes when its last reader lets go of it.
     writer.adopt(fresh, on_disk=True)
     writer.moved()

@@ -7,7 +7,7 @@ from pathlib import Path
 from memhop.core.disk import Disk, DiskFile, quietly, write_all
 from memhop.core.format import HEADER_OFFSETS, LOG_START, MAX_NUMBER, Point
 from memhop.core.header import FIRST_BATCH, Header, Identity, first_digest
-from memhop.core.recovery import beside
+from memhop.core.side_files import beside
 from memhop.core.views import write_genesis, write_header
 
 

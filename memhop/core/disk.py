@@ -262,3 +262,16 @@ def quietly(action: Callable[[], object]) -> None:
 def reason(error: OSError) -> str:
     """What the operating system says, for a message."""
     return error.strerror or str(error)
+
+
+def hint_of(error: OSError) -> str | None:
+    """What to do about an error of the disk. None: nothing that is known."""
+    return {
+        errno.ENOSPC: "free some space",
+        errno.EDQUOT: "free some space",
+        errno.ENOENT: "check the path, and create the directory first",
+        errno.EACCES: "check its permissions",
+        errno.EPERM: "check its permissions",
+        errno.EROFS: "choose a directory that can be written to",
+        errno.ENAMETOOLONG: "choose a shorter name",
+    }.get(error.errno or 0)

@@ -55,7 +55,8 @@ class SideLock:
 
         deadline = time.monotonic() + wait
         pause = _FIRST_PAUSE_S
-        descriptor = self._open()
+        # Known from the first moment on, also while waiting: a child that is forked then must let go of it.
+        descriptor = self._descriptor = self._open()
         try:
             while True:
                 try:
@@ -73,12 +74,12 @@ class SideLock:
                     ) from error
                 if _is_at(descriptor, self._path):
                     break
-                os.close(descriptor)  # somebody removed the side file: what was locked has no name any more
-                descriptor = self._open()
+                # Somebody removed the side file: what was locked has no name any more.
+                self._forget()
+                descriptor = self._descriptor = self._open()
         except BaseException:
-            os.close(descriptor)
+            self._forget()
             raise
-        self._descriptor = descriptor
         us = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -117,7 +118,7 @@ class SideLock:
             ) from error
 
     def _forget(self) -> None:
-        """In a forked child: its copy of the descriptor would keep the lock held when the parent is gone."""
+        """Close without unlocking. In a forked child: its copy would keep the lock held when the parent is gone."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)

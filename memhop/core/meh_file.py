@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, MemhopError, StorageError
 from memhop.core.batch import Write, check_writes
 from memhop.core.create import create as create_file
-from memhop.core.disk import Disk, DiskFile, FileDisk, Lock, reason
+from memhop.core.disk import Disk, DiskFile, FileDisk, Lock, hint_of, reason
 from memhop.core.format import DELETED, HEAD, PURGED
 from memhop.core.frame import Window
 from memhop.core.gate import Gate
@@ -34,9 +34,10 @@ from memhop.core.log_state import LogState, follow, load, load_calmly, read_head
 from memhop.core.manifest import check_meta
 from memhop.core.reading import Reading
 from memhop.core.records import Entry
-from memhop.core.recovery import RecoveryReport, beside, found, recover, remove_leftovers
+from memhop.core.recovery import RecoveryReport, found, recover, remove_leftovers
 from memhop.core.replay import last_byte
 from memhop.core.segment import Segment, check_sections
+from memhop.core.side_files import beside
 from memhop.core.sync import FULL
 from memhop.core.writer import LogWriter
 
@@ -175,12 +176,12 @@ class MehFile(Reading):
             raise StorageError("a .meh file is used in place and needs a little-endian machine")
         if wait is None:
             wait = SHARED_WAIT_S if mode == SHARED else 0.0
-        real = Path(os.path.realpath(path))
+        real = _real(path)
         disk = disk or FileDisk()
         lock = disk.lock(beside(real, ".lock"), purpose=purpose)
         create = create and mode != READ
         try:
-            missing = _look_first(disk, real, create)
+            missing = _look_first(disk, real, create, write=mode == EXCLUSIVE)
             if mode == EXCLUSIVE or missing:
                 lock.acquire(wait)
                 if create and disk.identity(real) is None:
@@ -204,7 +205,7 @@ class MehFile(Reading):
             if isinstance(error, BadFormat):
                 raise BadFormat(f"{real}: {error.message}", hint=error.hint) from None
             if isinstance(error, OSError) and not isinstance(error, MemhopError):
-                raise StorageError(f"cannot open {real}: {reason(error)}", hint=_hint(error)) from error
+                raise StorageError(f"cannot open {real}: {reason(error)}", hint=hint_of(error)) from error
             raise
 
     # -- keeping up with other processes ---------------------------------------------------------------------
@@ -220,10 +221,11 @@ class MehFile(Reading):
 
         Cost: about 5 us when there is nothing new, else as replaying what is.
         """
+        self.check()
         if self.mode == EXCLUSIVE or self._frozen:
             return False
         with self.lock, self._writer.lock:
-            self._state()
+            self.check()
             try:
                 return self._take_in()
             except MemhopError:
@@ -240,6 +242,7 @@ class MehFile(Reading):
         if grown is None:
             return False
         if grown is not writer.state:
+            self._check_uuid(grown)  # another memory may have been copied into the file
             writer.adopt(grown, on_disk=False)
         elif grown.header is not None:
             writer.floor = max(writer.floor, min(grown.header.published, grown.end))
@@ -252,11 +255,14 @@ class MehFile(Reading):
         except FileNotFoundError:
             return False
         fresh = load_calmly(file)
-        if fresh.identity.uuid != self._writer.state.identity.uuid:
-            raise StorageError(f"{self.path} is another memory now", hint="open it again")
+        self._check_uuid(fresh)
         self._writer.refused = self._writer.refused or refused
         self._writer.adopt(fresh, on_disk=False)
         return True
+
+    def _check_uuid(self, found: LogState) -> None:
+        if found.identity.uuid != self._writer.state.identity.uuid:
+            raise StorageError(f"{self.path} is another memory now", hint="open it again")
 
     @contextmanager
     def writing(self, *, wait: float | None = None) -> Iterator[bool]:
@@ -275,10 +281,10 @@ class MehFile(Reading):
             Locked: others did not finish in time; names the holder.
             WriteRefused, StorageError: as `append`.
         """
+        self.check()
         if self._gate is None:
             yield False
             return
-        self._state()
         self._writer.check()
         with self._gate.turn(wait) as begins:
             if begins:
@@ -474,6 +480,7 @@ class MehFile(Reading):
         """The records of this moment, to be read without keeping writers waiting. See core/snapshot.py."""
         from memhop.core.snapshot import Snapshot
 
+        self.check()
         with self._writer.lock:
             return Snapshot(self.path, self._state().frozen())
 
@@ -509,7 +516,7 @@ class MehFile(Reading):
         Raises:
             StorageError: the last sync failed; the handle is closed all the same.
         """
-        if self._closed or os.getpid() != self._pid:
+        if self._closed or self.inherited:
             return
         writer = self._writer
         writer.sync.cancel()
@@ -533,7 +540,7 @@ class MehFile(Reading):
             if not self._writer.broken:
                 self._writer.settle()
         finally:
-            self._writer.state.file.close()
+            self._writer.let_go()
             if self.mode == EXCLUSIVE:
                 self._side_lock.release()
 
@@ -546,13 +553,23 @@ class MehFile(Reading):
         self.close()
 
 
-def _look_first(disk: Disk, path: Path, create: bool) -> bool:
-    """Refuse what is no .meh file before a side file is left beside it. True: there is nothing, and it may be made."""
+def _real(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except OSError as error:  # a relative path, and the current folder was removed
+        raise StorageError(f"cannot open {path}: {reason(error)}", hint="give the whole path") from error
+
+
+def _look_first(disk: Disk, path: Path, create: bool, *, write: bool) -> bool:
+    """Refuse what is no .meh file, or may not be written to, before a side file is left beside it.
+
+    Returns True if there is nothing, and it may be made.
+    """
     if disk.identity(path) is None:
         if not create:
             raise StorageError(f"there is no file {path}", hint="check the path, or open with create=True")
         return True
-    file = disk.open(path, write=False)
+    file = disk.open(path, write=write)
     try:
         read_identity(file, Window(file, file.size()))
     finally:
@@ -570,9 +587,3 @@ def _open_file(disk: Disk, path: Path, mode: str) -> tuple[DiskFile, str]:
         if mode != SHARED or error.errno not in _READ_ONLY:
             raise
         return disk.open(path, write=False), f"it may only be read ({reason(error)})"
-
-
-def _hint(error: OSError) -> str | None:
-    if isinstance(error, FileNotFoundError):
-        return "create the directory first"
-    return "check its permissions" if isinstance(error, PermissionError) else None

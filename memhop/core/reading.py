@@ -45,14 +45,24 @@ class Reading:
         self._pid = os.getpid()
         self._closed = False
 
-    def _state(self) -> LogState:
-        """The state, if this handle may be used at all."""
-        if os.getpid() != self._pid:
+    @property
+    def inherited(self) -> bool:
+        """Whether this process was forked from the one that opened the handle. Then the handle is not to be used, and
+        its locks may be held by threads that do not exist here."""
+        return os.getpid() != self._pid
+
+    def check(self) -> None:
+        """Raise as every call does where the handle cannot be used. Takes no lock, so it comes before every lock."""
+        if self.inherited:
             raise Closed(f"{self.path} was opened by process {self._pid}", hint="open it again after fork")
         if self._closed:
             raise Closed(f"{self.path} is closed")
         if self._writer.broken:
             raise StorageError(f"{self.path}: {self._writer.broken}", hint="close and open it again")
+
+    def _state(self) -> LogState:
+        """The state, if this handle may be used at all."""
+        self.check()
         return self._writer.state
 
     @property
@@ -177,6 +187,7 @@ class Reading:
         except MemhopError:
             raise
         except OSError as error:
+            self.check()  # closed meanwhile by another thread
             raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
 
     def buffer(self, offset: int, length: int) -> memoryview:
@@ -199,6 +210,7 @@ class Reading:
 
     def tail(self, start: int = 0) -> Sequence[Entry]:
         """Entries behind the newest checkpoint from the `start`-th on, in log order, as of now."""
+        self.check()
         with self._writer.lock:
             return tuple(self._state().tail[start:])
 
@@ -220,6 +232,7 @@ class Reading:
 
     def live(self) -> Iterator[tuple[int, int, int]]:
         """(id, kind, offset) of every live record, ids ascending, as of now. Cost: O(records), 1 us each."""
+        self.check()
         with self._writer.lock:
             return rows_healing(self._state())
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from memhop.core.disk import Disk, DiskFile, quietly, write_all
 from memhop.core.log_state import LogState
 from memhop.core.replay import Damage
+from memhop.core.side_files import beside
 
 MOST_DAMAGES = 1000  # listed in a report; `damaged` counts all of them
 _CHUNK = 1024 * 1024
@@ -101,11 +102,6 @@ def remove_leftovers(disk: Disk, path: Path) -> tuple[Path, ...]:
             continue
         removed.append(leftover)
     return tuple(removed)
-
-
-def beside(path: Path, suffix: str) -> Path:
-    """The side file of a .meh file: its name with a suffix appended."""
-    return path.with_name(path.name + suffix)
 
 
 def _save(disk: Disk, path: Path, source: DiskFile, start: int, stop: int, now_ms: int) -> Path:

@@ -17,8 +17,8 @@ from memhop.core.disk import Disk, FileDisk, quietly, reason
 from memhop.core.format import DELETED, HEADER_OFFSETS, HEADER_SIZE, LOG_START, MANIFEST
 from memhop.core.frame import Window, examine
 from memhop.core.log_state import LogState, load_calmly, rebuild_base, rows_healing
-from memhop.core.recovery import beside
 from memhop.core.replay import Damage, Replay
+from memhop.core.side_files import beside
 
 Usable = Callable[[int, int, bytes], str]  # (kind, id, payload) -> why the record cannot be used, "" if it can
 _UNREADABLE = "unreadable bytes"

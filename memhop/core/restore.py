@@ -20,9 +20,9 @@ from pathlib import Path
 
 from memhop.common.clock import stamp
 from memhop.common.errors import InvalidRequest, MemhopError, StorageError
-from memhop.core.backup import Original, damaged, examine, hint_of, remove_if, uuid_of, write_copy
-from memhop.core.disk import Disk, DiskFile, FileDisk, quietly, reason, write_all
-from memhop.core.recovery import beside
+from memhop.core.backup import Original, damaged, examine, remove_if, uuid_of, write_copy
+from memhop.core.disk import Disk, DiskFile, FileDisk, hint_of, quietly, reason, write_all
+from memhop.core.side_files import beside
 
 TEMPORARY = ".restore"
 _CHUNK = 1024 * 1024

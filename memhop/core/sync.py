@@ -44,14 +44,9 @@ class GroupSync:
 
     def after_write(self, number: int) -> None:
         """Return when commit `number` has what the level promises: on disk, within 200 ms, or nothing."""
-        if self.level == FULL:
+        late = self.level == RELAXED and self.reached.number < number
+        if self.level == FULL or (late and not self._timer_runs()):
             self.force(number)
-        elif self.level == RELAXED and self.reached.number < number:
-            with self._timer_guard:
-                if self._timer is None:
-                    self._timer = threading.Timer(RELAXED_MS / 1000, self._on_timer)
-                    self._timer.daemon = True
-                    self._timer.start()
 
     def force(self, number: int) -> None:
         """Return when commit `number` is on disk."""
@@ -59,6 +54,19 @@ class GroupSync:
             with self.leader:
                 if self.reached.number < number:
                     self._sync()
+
+    def _timer_runs(self) -> bool:
+        """Start the timer unless it runs. False where no thread can be started, as while the interpreter ends."""
+        with self._timer_guard:
+            if self._timer is None:
+                timer = threading.Timer(RELAXED_MS / 1000, self._on_timer)
+                timer.daemon = True
+                try:
+                    timer.start()
+                except RuntimeError:
+                    return False
+                self._timer = timer
+            return True
 
     def cancel(self) -> None:
         """No timer syncs after this, except one that is at it."""

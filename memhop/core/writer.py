@@ -14,15 +14,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from memhop.common.errors import MemhopError, StorageError, WriteRefused
 from memhop.core.batch import Encoder, Write, check_kinds
-from memhop.core.disk import Disk, quietly, write_all
+from memhop.core.disk import Disk, hint_of, quietly, write_all
 from memhop.core.format import COMMIT_FRAME_SIZE, DELETED, Point
 from memhop.core.header import Header
 from memhop.core.log_state import LogState, load, locate_healing
-from memhop.core.records import Entry
+from memhop.core.reader import LogReader
+from memhop.core.records import Entry, RecordIndex
 from memhop.core.sync import GroupSync
 from memhop.core.views import write_header
 
@@ -174,7 +176,7 @@ class LogWriter:
                 self.refused = f"a write failed ({error}) and could not be taken back"
             if isinstance(error, MemhopError):
                 raise
-            raise StorageError(f"cannot write {self._path}: {error}", hint="free some space") from error
+            raise StorageError(f"cannot write {self._path}: {error}", hint=hint_of(error)) from error
 
     def sync_all(self) -> None:
         """Put on the disk what is written, or roll back and refuse. Needs the leader lock."""
@@ -214,7 +216,7 @@ class LogWriter:
         try:
             write_header(self.state.file, slot, header)
         except OSError as error:
-            raise StorageError(f"cannot write the header of {self._path}: {error}") from error
+            raise StorageError(f"cannot write the header of {self._path}: {error}", hint=hint_of(error)) from error
         self.sync_all()
         headers = [*self.state.headers]
         headers[slot] = header
@@ -230,7 +232,8 @@ class LogWriter:
             self._disk.sync_directory(self._path.parent)
         except OSError as error:
             self.refused = f"the directory could not be synced after compaction ({error})"
-            raise StorageError(f"cannot sync the directory of {self._path}: {error}") from error
+            hint = "close and open it again"
+            raise StorageError(f"cannot sync the directory of {self._path}: {error}", hint=hint) from error
         self._directory_synced = True
 
     def settle(self) -> None:
@@ -252,6 +255,13 @@ class LogWriter:
         if state.file.size() > state.end:
             state.file.truncate(state.end)
         self.wrote = False
+
+    def let_go(self) -> None:
+        """Close the file and forget its memory map, which goes when the last view of it does. Needs the lock."""
+        state = self.state
+        state.file.close()
+        reader = LogReader(state.file, state.identity.salt)
+        self.state = replace(state, reader=reader, records=RecordIndex((), reader.size_of), tail=[])
 
 
 def next_header(state: LogState, *, covered: Point, manifest: int) -> Header:

@@ -12,7 +12,7 @@ is waited for before the next process may go on. Reads see what the others wrote
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhop.common.errors import Corrupt, InvalidRequest, NotFound, StorageError
@@ -316,23 +316,27 @@ class Store:
     def close(self) -> None:
         """Write what is buffered, checkpoint if that pays, close the file.
 
-        Buffered usage is dropped where no turn can be had, because another process is writing or the folder may only be
-        read: nobody waits, or fails, for a counter.
+        Both are left out where another process is writing, the disk is full or the folder read-only: nobody waits for a
+        counter, the next opening makes up for a checkpoint, and who has only read must not fail at the end.
         """
         try:
             if not self.file.refused and (self._usage or self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES):
-                with ExitStack() as turn:
-                    try:
-                        turn.enter_context(self.file.writing(wait=0.0))
-                    except StorageError:
-                        return
-                    with self.lock:
-                        self._write_usage()
-                        if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
-                            self.checkpoint()
+                self._last_upkeep()
         finally:
             self._views = None
             self.file.close()
+
+    def _last_upkeep(self) -> None:
+        try:
+            with self.file.writing(wait=0.0), self.lock:
+                self._write_usage()
+                if self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES:
+                    self.checkpoint()
+        except Corrupt:
+            raise
+        except StorageError:
+            if self.file.refused:  # a failed fsync: more is lost than was tried here
+                raise
 
     def refresh(self) -> bool:
         """Take in what other processes have written since. True if there was anything."""

@@ -18,7 +18,7 @@ from memhop.core.backup import CopyReport, backup, claimed, verify_file
 from memhop.core.disk import FileDisk
 from memhop.core.format import HEADER_SIZE, LOG_START
 from memhop.core.meh_file import MehFile, Write
-from memhop.core.recovery import beside
+from memhop.core.side_files import beside
 from tests.support.simulated_disk import Fault, PowerCut, SimulatedDisk, Survival
 from tests.support.workload import NOTE, PATH, TURN, open_file, records_of, text
 

@@ -11,8 +11,8 @@ from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, Locked, Sto
 from memhop.core.backup import backup, verify_file
 from memhop.core.disk import FileDisk
 from memhop.core.meh_file import MehFile, Write
-from memhop.core.recovery import beside
 from memhop.core.restore import RestoreReport, restore
+from memhop.core.side_files import beside
 from tests.core.test_backup import COPY, copy, fill, names
 from tests.support.simulated_disk import Fault, PowerCut, SimulatedDisk, Survival
 from tests.support.workload import NOTE, PATH, clock, open_file, records_of, text

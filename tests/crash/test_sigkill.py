@@ -1,4 +1,4 @@
-"""Two hundred real SIGKILLs of a real writer: always opens, and everything it acknowledged is there."""
+"""Real SIGKILLs of a real writer: always opens, and everything it acknowledged is there. tests/processes has more."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 
 from memhop.common.errors import Locked
 from memhop.core.meh_file import MehFile
-from tests.support.seeds import ONLY, replayable
+from tests.support.seeds import NIGHTLY, ONLY, replayable
 
-ROUNDS = 200
+ROUNDS = 1000 if NIGHTLY else 50
 WRITER = Path(__file__).parents[1] / "support" / "writer_process.py"
 ROOT = Path(__file__).parents[2]
 
