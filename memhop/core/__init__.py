@@ -20,6 +20,9 @@
     checkpoint   publish a new segment
     reading      the reading half of a handle
     snapshot     the records of one moment, read beside a writer
+    past         what the log said at an earlier commit
+    gate         one thread of one process at a time
+    turns        several processes on one file: keeping up with them, writing in turns
     meh_file     MehFile: the handle which the layers above use
     compaction   rewrite without dead bytes
     verify       check everything, change nothing

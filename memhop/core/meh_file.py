@@ -1,23 +1,17 @@
 """A `.meh` file in use: open, read, append, checkpoint, compact, verify, close.
 
 What a handle knows of the log is one `LogState`. Reading takes the lock of the handle for as long as it takes to look
-something up; appending for one pwrite; waiting for fsync happens outside (core/sync.py).
-
-    mode         the side lock is held       before a write              before a read
-    exclusive    while the file is open      -                           -
-    shared       for each turn (`writing`)   catches up, cuts what a     `catch_up`
-                                             killed writer left behind
-    read         never                       refuses                     `catch_up`
+something up; appending for one pwrite; waiting for fsync happens outside (core/sync.py). What has to do with other
+processes is in core/turns.py.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -25,20 +19,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from memhop.common.errors import BadFormat, Corrupt, InvalidRequest, MemhopError, StorageError
 from memhop.core.batch import Write, check_writes
 from memhop.core.create import create as create_file
-from memhop.core.disk import Disk, DiskFile, FileDisk, Lock, hint_of, reason
-from memhop.core.format import DELETED, HEAD, PURGED
+from memhop.core.disk import Disk, FileDisk, Lock, hint_of, reason
+from memhop.core.format import DELETED, PURGED
 from memhop.core.frame import Window
-from memhop.core.gate import Gate
-from memhop.core.header import newest
-from memhop.core.log_state import LogState, follow, load, load_calmly, read_headers, read_identity, rebuild_base
+from memhop.core.log_state import load, load_calmly, read_identity, rebuild_base
 from memhop.core.manifest import check_meta
-from memhop.core.reading import Reading
 from memhop.core.records import Entry
 from memhop.core.recovery import RecoveryReport, found, recover, remove_leftovers
-from memhop.core.replay import last_byte
 from memhop.core.segment import Segment, check_sections
 from memhop.core.side_files import beside
 from memhop.core.sync import FULL
+from memhop.core.turns import EXCLUSIVE, MODES, READ, SHARED, SHARED_WAIT_S, Turns, open_file
 from memhop.core.writer import LogWriter
 
 if TYPE_CHECKING:
@@ -50,11 +41,6 @@ if TYPE_CHECKING:
     from memhop.core.verify import VerifyReport
 
 __all__ = ["DELETED", "PURGED", "Commit", "Entry", "MehFile", "RecoveryReport", "Segment", "Write"]
-
-EXCLUSIVE, SHARED, READ = "exclusive", "shared", "read"
-MODES = (EXCLUSIVE, SHARED, READ)
-SHARED_WAIT_S = 10.0  # how long a shared handle waits for its turn unless told otherwise
-_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Commit(NamedTuple):
@@ -75,17 +61,11 @@ def _system_now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class MehFile(Reading):
+class MehFile(Turns):
     """An open file. Safe from several threads; made by `open`, ended by `close` or a `with` block.
 
-    Attributes:
-        path: Of the file, symbolic links resolved.
-        mode: As it was opened.
-        recovery: What opening found and did; in a shared handle, what its first turn to write found and did.
+    `path` is that of the file, symbolic links resolved.
     """
-
-    mode: str
-    recovery: RecoveryReport
 
     def __init__(
         self,
@@ -101,16 +81,10 @@ class MehFile(Reading):
         at: Moment | None,
     ) -> None:
         """Not for callers: use `open`."""
-        self.mode = mode
-        self._frozen = at is not None
-        self._disk = disk
         self._side_lock = lock
-        self._gate = Gate(lock, path, wait=wait) if mode == SHARED else None
-        self._now_ms = now_ms
         self._plan: _Plan | None = None
-        self._arrived = False
         removed = remove_leftovers(disk, path) if mode == EXCLUSIVE else ()
-        file, refused = _open_file(disk, path, mode)
+        file, refused = open_file(disk, path, mode)
         if mode == EXCLUSIVE and file.identity() != disk.identity(path):
             raise StorageError(f"{path} was replaced while it was being opened", hint="open it again")
         state = load(file) if mode == EXCLUSIVE else load_calmly(file)
@@ -120,15 +94,18 @@ class MehFile(Reading):
             state = state_at(state, at)
         writer = LogWriter(disk, path, state, durability=durability, now_ms=now_ms, max_bytes=max_bytes)
         if mode == EXCLUSIVE:
-            self.recovery = recover(disk, path, state, now_ms=now_ms(), removed=removed)
-            writer.refused = self.recovery.refused
+            recovery = recover(disk, path, state, now_ms=now_ms(), removed=removed)
+            writer.refused = recovery.refused
             writer.adopt(state, on_disk=True)
-            writer.wrote = self.recovery.cut_bytes > 0
+            writer.wrote = recovery.cut_bytes > 0
             writer.alone = True
         else:
-            self.recovery = found(state)
+            recovery = found(state)
             writer.refused = refused
-        super().__init__(path, writer)
+        frozen = at is not None
+        super().__init__(
+            path, writer, recovery, disk=disk, lock=lock, mode=mode, wait=wait, now_ms=now_ms, frozen=frozen
+        )
 
     @classmethod
     def open(
@@ -207,131 +184,6 @@ class MehFile(Reading):
             if isinstance(error, OSError) and not isinstance(error, MemhopError):
                 raise StorageError(f"cannot open {real}: {reason(error)}", hint=hint_of(error)) from error
             raise
-
-    # -- keeping up with other processes ---------------------------------------------------------------------
-
-    def catch_up(self) -> bool:
-        """Take in what other processes have written since. True if there was anything.
-
-        An exclusive handle, or one opened `at` a moment, has nothing to take in. A file that was deleted is read on as
-        it was.
-
-        Raises:
-            StorageError: another memory stands at the path now, or the disk failed.
-
-        Cost: about 5 us when there is nothing new, else as replaying what is.
-        """
-        self.check()
-        if self.mode == EXCLUSIVE or self._frozen:
-            return False
-        with self.lock, self._writer.lock:
-            self.check()
-            try:
-                return self._take_in()
-            except MemhopError:
-                raise
-            except OSError as error:
-                raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
-
-    def _take_in(self) -> bool:
-        writer = self._writer
-        there = self._disk.identity(self.path)
-        if there is not None and there != writer.state.file.identity():
-            return self._move_over()
-        grown = follow(writer.state)
-        if grown is None:
-            return False
-        if grown is not writer.state:
-            self._check_uuid(grown)  # another memory may have been copied into the file
-            writer.adopt(grown, on_disk=False)
-        elif grown.header is not None:
-            writer.floor = max(writer.floor, min(grown.header.published, grown.end))
-        return True
-
-    def _move_over(self) -> bool:
-        """Go on with the file that stands at the path now: compacted, restored, or put there by mistake."""
-        try:
-            file, refused = _open_file(self._disk, self.path, self.mode)
-        except FileNotFoundError:
-            return False
-        fresh = load_calmly(file)
-        self._check_uuid(fresh)
-        self._writer.refused = self._writer.refused or refused
-        self._writer.adopt(fresh, on_disk=False)
-        return True
-
-    def _check_uuid(self, found: LogState) -> None:
-        if found.identity.uuid != self._writer.state.identity.uuid:
-            raise StorageError(f"{self.path} is another memory now", hint="open it again")
-
-    @contextmanager
-    def writing(self, *, wait: float | None = None) -> Iterator[bool]:
-        """A turn to write: other processes are kept out, and this handle knows all that they have written.
-
-        Exclusive handles are always in their turn, and those opened for reading never; then nothing happens. What is
-        appended in a shared handle's turn is made durable before it ends.
-
-        Args:
-            wait: Seconds to wait for the turn. None: as the handle was opened.
-
-        Yields:
-            Whether a turn begins here; False inside another one of the same thread.
-
-        Raises:
-            Locked: others did not finish in time; names the holder.
-            WriteRefused, StorageError: as `append`.
-        """
-        self.check()
-        if self._gate is None:
-            yield False
-            return
-        self._writer.check()
-        with self._gate.turn(wait) as begins:
-            if begins:
-                with self.lock:
-                    self._arrive()
-            try:
-                yield begins
-            finally:
-                if begins:
-                    with self._writer.lock:
-                        self._writer.end_turn()
-
-    def _arrive(self) -> None:
-        """At the begin of a turn: catch up, and cut what a killed writer has left. Needs `lock`."""
-        writer = self._writer
-        with writer.sync.leader, writer.lock:
-            self._state()
-            try:
-                self._take_in()
-                removed = () if self._arrived else remove_leftovers(self._disk, self.path)
-                state = writer.state
-                if self._residue(state):
-                    state = load(state.file)
-                    self.recovery = recover(self._disk, self.path, state, now_ms=self._now_ms(), removed=removed)
-                    writer.adopt(state, on_disk=False)
-                    writer.refused = self.recovery.refused
-                    writer.check()
-                headers = read_headers(state.file)
-                if (live := newest(headers)) is not None:
-                    state.headers, state.slot = headers, headers.index(live)
-            except MemhopError:
-                raise
-            except OSError as error:
-                raise StorageError(f"cannot read {self.path}: {reason(error)}") from error
-            self._arrived = True
-            writer.begin_turn()
-
-    def _residue(self, state: LogState) -> bool:
-        """Whether something stands behind the published end. After the first look, only a killed writer's batch can."""
-        size = state.file.size()
-        if size <= state.end:
-            return False
-        if self._arrived:
-            return any(state.file.pread(HEAD.size, state.end))
-        return last_byte(Window(state.file, size), state.end) > state.end
-
-    # -- writing ---------------------------------------------------------------------------------------------
 
     def append(self, writes: Sequence[Write], *, wait: bool = True) -> Commit:
         """Write a batch: one commit, all or nothing, visible at once, durable when the call returns.
@@ -575,15 +427,3 @@ def _look_first(disk: Disk, path: Path, create: bool, *, write: bool) -> bool:
     finally:
         file.close()
     return False
-
-
-def _open_file(disk: Disk, path: Path, mode: str) -> tuple[DiskFile, str]:
-    """The file, and why it cannot be written to: a shared handle reads what it is not allowed to write."""
-    if mode == READ:
-        return disk.open(path, write=False), 'it was opened with mode="read"'
-    try:
-        return disk.open(path), ""
-    except OSError as error:
-        if mode != SHARED or error.errno not in _READ_ONLY:
-            raise
-        return disk.open(path, write=False), f"it may only be read ({reason(error)})"

@@ -139,8 +139,8 @@ def _repair(disk: Disk, state: LogState, target: Path, usable: Usable, now_ms: C
     proven: set[int] = set()  # damaged frames of batches that hash to their digest: the damage is in no content
     seen = 0
     for batch in replay:
-        if batch.whole:
-            proven.update(damage.offset for damage in replay.damage[seen:])
+        if batch.whole:  # what lies in front of its frames is of a commit that was lost, and nothing vouches for it
+            proven.update({ref.offset for ref in batch.frames} & {damage.offset for damage in replay.damage[seen:]})
         seen = len(replay.damage)
     if any(_contradicted(state, *row) for row in rows_healing(state)):
         rebuild_base(state)  # a record index that names other records than stand there is of no use

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from memhop.common.errors import BadFormat, Corrupt, WriteRefused
-from memhop.core.format import COMMIT, COMMIT_FRAME_SIZE, HEADER_SIZE, LOG_START, frame_size
+from memhop.core.format import COMMIT, COMMIT_FRAME_SIZE, HEAD, HEADER_SIZE, LOG_START, frame_size
 from memhop.core.frame import Window
-from memhop.core.header import Header, decode_header
+from memhop.core.header import FIRST_BATCH, Header, decode_header
 from memhop.core.log_state import load
 from memhop.core.meh_file import MehFile, Write
+from memhop.core.repair import repair
 from memhop.core.replay import Replay
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, open_file, records_of, text
@@ -51,6 +52,31 @@ def test_a_rotten_commit_frame_does_not_lose_its_batch() -> None:
                     "unreadable bytes",
                     "missing commit",
                 }
+
+
+@pytest.mark.parametrize("genesis", [True, False])
+@pytest.mark.parametrize("rotten", range(1, 5))
+def test_repair_trusts_no_digest_for_frames_in_front_of_its_batch(rotten: int, genesis: bool) -> None:
+    """A commit's frame and a record of it were rotten. The batch behind hashed to its digest, and the record was saved
+    as it stood, altered: that digest vouches for its own frames alone. Found with the genesis frame gone too."""
+    content, ends = log_of(5)
+    disk = SimulatedDisk.holding(PATH, content)
+    with open_file(disk) as file:
+        file.checkpoint({}, meta={})
+    content = disk.bytes_of(PATH)
+    start = ends[rotten - 1] if rotten > 1 else FIRST_BATCH
+    damaged = zeroed(content, ends[rotten] - COMMIT_FRAME_SIZE + HEAD.size, 1)
+    damaged = zeroed(damaged, start + HEAD.size + 1, 1)
+    if not genesis:
+        damaged = zeroed(damaged, LOG_START + 4, 8)
+    disk = SimulatedDisk.holding(PATH, damaged)
+    target = PATH.with_name("repaired.meh")
+    report = repair(PATH, target, disk=disk)
+    assert rotten in {lost.id for lost in report.lost}
+    with opened(disk.bytes_of(target)) as file:
+        expected = records_of(opened(content))
+        assert rotten not in records_of(file)
+        assert records_of(file).items() <= expected.items()
 
 
 def test_a_rotten_commit_frame_without_later_proof_is_a_torn_tail() -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from memhop.common.errors import BadFormat, InvalidRequest, Locked, StorageError, WriteRefused
-from memhop.core.meh_file import MODES, SHARED_WAIT_S, MehFile, Write
+from memhop.core.meh_file import MehFile, Write
+from memhop.core.turns import MODES, SHARED_WAIT_S
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, clock, records_of, text
 
