@@ -19,7 +19,7 @@ from memhop.api.case import ERROR, NOTE, OK, STATES, WARNING, Case, bytes_text
 from memhop.api.results import Diagnosis, Finding
 from memhop.common.clock import SystemClock, to_iso
 from memhop.common.config import check_path
-from memhop.common.errors import Locked, MemhopError
+from memhop.common.errors import Locked, MemhopError, StorageError
 from memhop.core import lock
 from memhop.core.meh_file import MehFile
 from memhop.core.side_files import beside
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _WORD = "memory"  # what a named embedder is tried with
 _MANY_REPLAYED = 20_000  # entries; more than a checkpoint leaves behind
+_LOOKS = 4  # at what may be a commit whose writer is just done
 _OLD_COPY_MS = 7 * 24 * 3_600_000
 _LEFT = re.compile(r"\.(torn|replaced|new|compact|restore|copying)(-.*)?", re.DOTALL)
 _KEPT = {"torn": "unfinished writes that were cut off", "replaced": "replaced by a restore"}
@@ -64,11 +65,14 @@ def doctor(
     real = check_path(path, field="path")
     clock = clock or SystemClock()
     with ExitStack() as opened:
-        file, problem = None, None
+        file: MehFile | None = None
+        problem: MemhopError | None = None
         try:
             file = opened.enter_context(MehFile.open(real, mode="read", now_ms=clock.now_ms))
         except MemhopError as error:
             problem = error
+        except Exception as error:  # of a file that nobody thought of
+            problem = StorageError(f"it cannot be opened: {type(error).__name__}: {error}")
         case = Case(path=real, file=file, problem=problem, clock=clock, embedder=embedder)
         findings = tuple(_run(name, check, case) for name, check in CHECKS.items())
     state = max((found.state for found in findings), key=STATES.index)
@@ -106,15 +110,18 @@ def _tail(case: Case) -> tuple[str, str, str | None]:
     """Whether a write was cut short."""
     if case.file is None:
         return NOTE, _UNREAD, None
-    if not (residue := case.file.tail_residue):
-        return OK, "no unfinished write", None
-    if _holder(case) is not None:
-        return OK, f"{residue:,} bytes of a write that is under way", None
-    return (
-        WARNING,
-        f"{residue:,} bytes of an unfinished write stand behind the last commit",
-        "none needed: the next write saves them beside the file and cuts them off",
-    )
+    residue = 0
+    case.file.catch_up()
+    for _ in range(_LOOKS):
+        residue = case.file.tail_residue
+        if not residue:
+            return OK, "no unfinished write", None
+        if _holder(case) is not None:
+            return OK, f"{residue:,} bytes of a write that is under way", None
+        if not case.file.catch_up():
+            break
+    said = f"{residue:,} bytes of an unfinished write stand behind the last commit"
+    return WARNING, said, "none needed: the next write saves them beside the file and cuts them off"
 
 
 def _indexes(case: Case) -> tuple[str, str, str | None]:

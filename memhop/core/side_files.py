@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 from pathlib import Path
+
+from memhop.core.commit import blake2b
 
 _LONGEST_NAME = 255 - 40  # bytes of a name to which every suffix can be appended
 _KEPT = 190  # bytes of one that is longer

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from memhop.common.ids import key_hash
 from memhop.repo.record import Count, Id, Kind, Ms, Record
 
@@ -20,6 +22,14 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
     hits: Count = 0
     last_at: Ms = 0
     copies: int = 0
+
+    def used(self, hits: int, at: int) -> Usage:
+        """The counter after `hits` more recalls, the newest at `at`."""
+        return msgspec.structs.replace(self, hits=min(self.hits + hits, 2**63 - 1), last_at=max(self.last_at, at))
+
+    def copied(self) -> Usage:
+        """The counter after the same words were remembered once more."""
+        return msgspec.structs.replace(self, copies=self.copies + 1)
 
 
 def usage_id(target: int) -> int:

@@ -116,7 +116,7 @@ class Store:
         self.clock = clock
         self.lock = file.lock
         self._views: Views | None = None
-        self._usage: dict[int, Usage] = {}
+        self._uses: dict[int, tuple[int, int]] = {}  # target -> recalls not written yet, time of the newest
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
         self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
 
@@ -242,12 +242,12 @@ class Store:
 
     def _commit(self, batch: Batch) -> Commit:
         """Append the batch and the buffered usage counters, and apply them to the views. Needs the lock."""
-        for usage in self._usage.values():
-            if usage.target not in batch.deleted and self.file.locate(usage.target) is not None:
-                batch.put(usage, usage_id(usage.target))
+        for target, uses in self._uses.items():
+            if self._counts(target) and target not in batch.deleted:
+                batch.put(self._counter(batch, target).used(*uses), usage_id(target))
         views = self.views if self._views is not None else None  # up to date, or `catch_up` would mix versions up
         commit = self.file.append(list(batch._writes()), wait=False)
-        self._usage.clear()
+        self._uses.clear()
         if views is not None:
             views.catch_up(batch._records)
         return commit
@@ -257,24 +257,26 @@ class Store:
         if self.file.refused:
             return
         with self.lock:
-            usage = self._usage.get(target)
-            if usage is None:
-                if len(self._usage) >= USAGE_TARGETS:
-                    return
-                usage = self.readable(Usage, usage_id(target)) or Usage(target=target)
-            self._usage[target] = Usage(
-                target=target, hits=usage.hits + 1, last_at=self.clock.now_ms(), copies=usage.copies
-            )
+            hits, _ = self._uses.get(target, (0, 0))
+            if hits or len(self._uses) < USAGE_TARGETS:
+                self._uses[target] = (hits + 1, self.clock.now_ms())
 
     def count_copy(self, batch: Batch, target: int) -> Usage:
         """Count that the words of `target` were remembered once more, in this batch. Returns the counter."""
-        id_ = usage_id(target)
-        known = self._usage.pop(target, None) or batch.find(Usage, id_) or Usage(target=target)
-        return batch.put(Usage(target=target, hits=known.hits, last_at=known.last_at, copies=known.copies + 1), id_)
+        return batch.put(self._counter(batch, target).copied(), usage_id(target))
 
     def usage(self, target: int) -> Usage | None:
-        """The counter of a record, buffered counts included."""
-        return self._usage.get(target) or self.readable(Usage, usage_id(target))
+        """The counter of a record, recalls that are not written yet included."""
+        known, uses = self.readable(Usage, usage_id(target)), self._uses.get(target)
+        return (known or Usage(target=target)).used(*uses) if uses else known
+
+    def _counter(self, batch: Batch, target: int) -> Usage:
+        return batch.find(Usage, usage_id(target)) or Usage(target=target)
+
+    def _counts(self, target: int) -> bool:
+        """Whether there is something to count, and the counter's id is no other record's, as a forger may have it."""
+        taken = self.file.locate(usage_id(target))
+        return self.file.locate(target) is not None and (taken is None or taken[0] == Kind.USAGE)
 
     # -- upkeep ----------------------------------------------------------------------------------------------
 
@@ -286,7 +288,7 @@ class Store:
             self.compact()
 
     def _write_usage(self) -> None:
-        if any(self.file.locate(target) is not None for target in self._usage):
+        if any(map(self._counts, self._uses)):
             self._commit(Batch(self))
 
     def checkpoint(self) -> bool:
@@ -320,7 +322,7 @@ class Store:
         counter, the next opening makes up for a checkpoint, and who has only read must not fail at the end.
         """
         try:
-            if not self.file.refused and (self._usage or self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES):
+            if not self.file.refused and (self._uses or self.file.tail_length >= CLOSE_CHECKPOINT_ENTRIES):
                 self._last_upkeep()
         finally:
             self._views = None

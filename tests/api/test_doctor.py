@@ -7,6 +7,8 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,8 @@ import pytest
 
 import memhop
 from memhop import DB, HashEmbedder, InvalidRequest
+from memhop.api.case import Case
+from memhop.api.doctor import CHECKS
 from memhop.api.results import Diagnosis, Finding
 from memhop.common.clock import ManualClock
 from memhop.common.errors import ConfigError
@@ -141,6 +145,45 @@ def test_an_unfinished_write_is_a_warning_until_it_was_mended(path: Path) -> Non
     assert finding(mended, "last write").state == "ok"
     assert finding(mended, "files beside it").state == "note"
     assert "1 .torn (112 bytes" in finding(mended, "files beside it").found
+
+
+def test_a_write_under_way_is_no_unfinished_one(path: Path) -> None:
+    """Between the bytes of a commit and its end, a writer that is alive looks like one that was killed."""
+    with held(path):
+        with path.open("ab") as file:
+            file.write(b"half a write")
+        found = finding(look(path), "last write")
+    assert found.state == "ok"
+    assert "a write that is under way" in found.found
+
+
+def test_a_file_that_others_write_to_all_the_time_is_in_order(path: Path) -> None:
+    """What was appended after the file was opened for the diagnosis is neither damage nor an unfinished write."""
+    done = threading.Event()
+
+    def write() -> None:
+        with DB.open(path, mode="shared", durability="none") as db:
+            while not done.wait(0.002):
+                db.remember_many([f"note {os.urandom(8).hex()}" for _ in range(3)])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(10):
+            found = look(path)
+            assert (finding(found, "file").state, finding(found, "last write").state) == ("ok", "ok"), found
+    finally:
+        done.set()
+        writer.join()
+
+
+def test_a_commit_that_arrives_while_it_looks_is_no_unfinished_write(path: Path) -> None:
+    clock = ManualClock(NOW)
+    with MehFile.open(path, mode="read") as file:
+        case = Case(path=path, file=file, problem=None, clock=clock, embedder=None)
+        with DB.open(path, clock=clock) as db:
+            db.remember("later than the opening")
+        assert CHECKS["last write"](case)[0] == "ok"
 
 
 def test_files_beside_it_are_counted_and_strangers_are_not(path: Path) -> None:
@@ -271,6 +314,16 @@ def test_an_embedder_is_tried_only_when_named(path: Path) -> None:
     assert "known in this file; 0 texts wait" in done.found
 
 
+def test_no_socket_is_opened(path: Path) -> None:
+    code = (
+        "import sys, memhop\n"
+        "sys.addaudithook(lambda event, _: event in ('socket.__new__', 'socket.connect') and print(event))\n"
+        "print(memhop.doctor(sys.argv[1]).ok)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("True\n", "")
+
+
 def test_an_embedder_that_does_not_work_is_an_error(path: Path) -> None:
     def lacking() -> HashEmbedder:
         raise ConfigError("a package is not installed", hint="pip install it")
@@ -293,6 +346,7 @@ def test_the_age_of_the_newest_copy_is_told(path: Path) -> None:
     with DB.open(path, clock=ManualClock(NOW)) as db:
         db.backup(folder)
         assert finding(look(path), "backups").state == "ok"
+        assert finding(look(path, clock=ManualClock(NOW + 400 * DAY)), "backups").state == "ok"  # nothing is newer
         db.remember("newer than the copy")
     assert finding(look(path), "backups").state == "ok"
     late = finding(look(path, clock=ManualClock(NOW + 8 * DAY)), "backups")

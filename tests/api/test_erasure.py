@@ -402,7 +402,7 @@ def test_a_counter_of_what_another_handle_erased_is_not_written(tmp_path: Path) 
         gone = db.remember(SECRET)
         db.recall("what opens the safe?")
         store = db._store
-        assert from_hex(gone.id) in store._usage
+        assert store.usage(from_hex(gone.id)) is not None
         with store.writing() as batch:
             batch.delete(Kind.NOTE, from_hex(gone.id))
         db.checkpoint()

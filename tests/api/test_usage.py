@@ -8,6 +8,8 @@ import pytest
 
 from memhop.common.clock import ManualClock
 from memhop.common.ids import from_hex
+from memhop.core.meh_file import Write
+from memhop.repo.l6_usage import usage_id
 from memhop.repo.record import Kind
 from tests.support.memories import HOUR, NOW, distract, memory
 
@@ -99,3 +101,31 @@ def test_what_is_used_rises_among_equals(tmp_path: Path) -> None:
         used = db.recall("kayak").hits
         assert used[0].id == last.id
         assert used[0].parts["usage"] > 0
+
+
+def test_counts_of_two_handles_add_up(tmp_path: Path) -> None:
+    """Each buffers what it counted; the one that wrote last took the other's recalls back."""
+    path = tmp_path / "a.meh"
+    with memory(path, mode="shared") as one, memory(path, mode="shared") as two:
+        note = from_hex(one.remember("the kayak leaks").id)
+        for db, times in ((one, 2), (two, 3)):
+            for _ in range(times):
+                db.recall("kayak")
+        one.remember("one")
+        two.remember("two")
+        one.refresh()
+        usage = one._store.usage(note)
+        assert usage is not None
+        assert usage.hits == 5
+
+
+def test_a_counter_whose_id_is_taken_is_left_out(tmp_path: Path) -> None:
+    """Only a forged file, or two equal hashes in 2**64, can have that; no call may fail for a counter."""
+    with memory(tmp_path / "a.meh") as db:
+        note = from_hex(db.remember("the kayak leaks").id)
+        db._store.file.append([Write(0x70, usage_id(note), b"")])
+        db.recall("kayak")
+        db.remember("one more")
+        db.compact()
+        assert db.recall("kayak").hits[0].text == "the kayak leaks"
+        assert db.verify(deep=True).ok
