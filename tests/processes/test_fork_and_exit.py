@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,6 +22,13 @@ from tests.support.processes import HANG_S, Starter, until
 
 ROOT = Path(__file__).parents[2]
 MODES = ["exclusive", "shared"]
+
+
+def fork() -> int:
+    """os.fork in a process with threads: what newer Pythons warn of is what is tested here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def run(code: str, path: Path) -> subprocess.CompletedProcess[str]:
@@ -43,7 +51,7 @@ def fork_while_open(link: Connection, path: Path, mode: str, durability: str) ->
     with DB.open(path, mode=mode, durability=durability) as db:
         db.remember("by the parent")
         db.recall("parent")
-        child = os.fork()
+        child = fork()
         if child == 0:
             answers = []
             for call in (
@@ -106,7 +114,7 @@ def fork_while_threads_work(link: Connection, path: Path, mode: str) -> None:
         for thread in threads:
             thread.start()
         for _ in range(15):
-            child = os.fork()
+            child = fork()
             if child == 0:
                 signal.alarm(10)  # a child that waits for a lock which no thread of it will give back
                 for call in (lambda: db.recall("wrote"), lambda: db.remember("by a child"), lambda: db.refresh()):
@@ -142,7 +150,7 @@ def leave_a_child(link: Connection, path: Path, mode: str) -> None:
     db = DB.open(path, mode=mode)
     db.remember("by the parent")
     with db._file.writing():
-        child = os.fork()
+        child = fork()
         if child == 0:
             time.sleep(HANG_S)
             os._exit(0)
@@ -176,7 +184,7 @@ def fork_while_waiting(link: Connection, side: Path) -> None:
 
     threading.Thread(target=take, daemon=True).start()
     until(lambda: any(os.readlink(entry) == str(side) for entry in descriptors()), "the thread waits")
-    child = os.fork()
+    child = fork()
     if child == 0:
         time.sleep(HANG_S)
         os._exit(0)

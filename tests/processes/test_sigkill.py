@@ -67,7 +67,7 @@ def kill_over_and_over(path: Path, start: Starter, mode: str, writers: int, seed
     rng = random.Random(f"{mode} {seed}")
     acknowledged: Counter[str] = Counter()
     for turn in range(ROUNDS):
-        if turn % 100 == 99:  # a long life makes a long check
+        if turn % 25 == 24:  # a long life makes a long check
             path.unlink()
             acknowledged.clear()
         running = [
