@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from memhop.core.meh_file import MehFile
 from tests.cli.running import held, stop
 from tests.support.embedders import Scripted, refusing
 from tests.support.memories import DAY, NOW
+from tests.support.small_disk import mounted
 
 NAMES = (
     "file", "last write", "indexes", "files beside it", "lock", "disk space", "clock", "permissions", "file system",
@@ -270,18 +270,8 @@ def test_a_check_that_fails_is_told_and_the_others_go_on(path: Path) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 4 MiB."""
-    if shutil.which("mount") is None or os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", str(folder)]
-    mounted = subprocess.run(command, capture_output=True, text=True)
-    if mounted.returncode:
-        pytest.skip(f"mounting is not allowed here: {mounted.stderr.strip()}")
-    try:
+    with mounted(tmp_path / "small", mebibytes=4) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def test_a_disk_that_fills_up_is_a_warning_then_an_error(small_disk: Path) -> None:

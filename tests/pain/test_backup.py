@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 import memhop
 from memhop import DB, BadFormat, Corrupt, InvalidRequest, StorageError
+from tests.support.small_disk import mounted
 
 TEXT = "what must survive "
 
@@ -19,18 +18,8 @@ TEXT = "what must survive "
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 2 MiB."""
-    if shutil.which("mount") is None or os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    mounted = subprocess.run(command, capture_output=True, text=True)
-    if mounted.returncode:
-        pytest.skip(f"mounting is not allowed here: {mounted.stderr.strip()}")
-    try:
+    with mounted(tmp_path / "small", mebibytes=2) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def live_store(path: Path, *, notes: int = 40) -> Path:

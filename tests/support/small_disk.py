@@ -1,11 +1,12 @@
-"""A file system of 2 MiB in a mount namespace of its own: it is gone with the process that uses it."""
+"""Small file systems: of this process (`mounted`), or of a process and its mount namespace, gone with it."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -54,6 +55,22 @@ def whole(db: DB, texts: list[str]) -> None:
         assert texts[-1] in [hit.text for hit in db.recall(texts[-1], limit=50).hits]
     report = db.verify(deep=True)
     assert report.ok, report.problems
+
+
+@contextmanager
+def mounted(folder: Path, *, mebibytes: int) -> Iterator[Path]:
+    """A small file system at `folder`, which is made for it. Skips the test where mounting is not allowed."""
+    if os.geteuid():
+        pytest.skip("only root may mount a small disk")
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=700", "tmpfs", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"mounting is not allowed here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def _on_small_disk(link: Connection, act: Act, folder: Path) -> None:
