@@ -228,7 +228,8 @@ def _backups(case: Case) -> tuple[str, str, str | None]:
         return NOTE, f"no copies in {folder}", make
     newest = copies[0]
     age_ms = case.clock.now_ms() - newest.made_at
-    said = f"{len(copies)} copies; the newest of {to_iso(newest.made_at)}, commit {newest.commit:,}"
+    number = f"{len(copies):,} copies" if len(copies) > 1 else "1 copy"
+    said = f"{number}; the newest of {to_iso(newest.made_at)}, commit {newest.commit:,}"
     behind = case.file.commit_number - newest.commit if case.file else 0
     if behind > 0:
         said += f", {behind:,} commits behind"
