@@ -191,4 +191,5 @@ def stats(store: Store, *, backup_error: str | None = None) -> results.Stats:
             unreadable=views.unreadable + len(store.damaged),
             space=space,
             backup_error=backup_error,
+            upkeep_error=store.upkeep_error,
         )

@@ -367,6 +367,7 @@ class SpaceUse(Result):
 class Stats(Result):
     """Counts and sizes. Sizes in bytes; `records` by kind; the bytes of `space` add up to `file_bytes`.
 
+    `upkeep_error` says why the newest checkpoint or compaction that had become due failed, None if it did not.
     `backup_error` says why the newest automatic copy could not be made, None if it was, or none was due.
     """
 
@@ -387,6 +388,7 @@ class Stats(Result):
     unreadable: int
     space: tuple[SpaceUse, ...]
     backup_error: str | None = None
+    upkeep_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

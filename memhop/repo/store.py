@@ -117,6 +117,8 @@ class Store:
         self.lock = file.lock
         self._views: Views | None = None
         self._uses: dict[int, tuple[int, int]] = {}  # target -> recalls not written yet, time of the newest
+        self.upkeep_error: str | None = None  # why the newest checkpoint or compaction that was due failed
+        self._rested, self._patience = 0, 1  # after a failure: entries, and steps of CHECKPOINT_BYTES, to wait for
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
         self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
 
@@ -281,11 +283,23 @@ class Store:
     # -- upkeep ----------------------------------------------------------------------------------------------
 
     def _tidy(self) -> None:
-        if self.file.tail_length < CHECKPOINT_ENTRIES and self.file.tail_bytes < CHECKPOINT_BYTES:
+        """Checkpoint, and compact, if that is due.
+
+        A failure is kept in `upkeep_error` and goes no further: the commit that made it due is on the disk, and its
+        call must not look as if it had written nothing. The next try comes when as much again was written.
+        """
+        file = self.file
+        if file.tail_length - self._rested < CHECKPOINT_ENTRIES and file.tail_bytes < CHECKPOINT_BYTES * self._patience:
             return
-        self.checkpoint()
-        if self.file.file_bytes > COMPACT_MIN_BYTES and self.file.dead_bytes > self.file.file_bytes // 2:
-            self.compact()
+        try:
+            self.checkpoint()
+            if file.file_bytes > COMPACT_MIN_BYTES and file.dead_bytes > file.file_bytes // 2:
+                self.compact()
+        except StorageError as error:
+            self.upkeep_error = str(error)
+            self._rested, self._patience = file.tail_length, file.tail_bytes // CHECKPOINT_BYTES + 1
+        else:
+            self.upkeep_error = None
 
     def _write_usage(self) -> None:
         if any(map(self._counts, self._uses)):
@@ -303,6 +317,7 @@ class Store:
             sections = views.seal(len(self.file.segments()) - len(victims))
             self.file.checkpoint(sections, meta=views.meta())
             views.sealed()
+            self._rested, self._patience = 0, 1
             return True
 
     def compact(self, *, keep_history: bool = False) -> CompactReport:

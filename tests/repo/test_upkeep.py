@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 import memhop
+from memhop.common.errors import StorageError
 from memhop.repo import gathering, store
 from memhop.repo.record import Kind, all_of
+from tests.support.memory_workload import open_memory
+from tests.support.simulated_disk import Fault, SimulatedDisk
 
 TEXTS = [f"The spare key number {number} hangs behind the {word}" for number, word in enumerate(
     "clock mirror stove piano door calendar shelf coat map barometer guitar wreath lamp fridge boiler desk vase".split()
@@ -32,6 +35,45 @@ def test_checkpoints_happen_by_themselves(tmp_path: Path, monkeypatch: pytest.Mo
         assert db.recovery.replayed_commits < 10
         assert db.recall("which key hangs behind the piano").hits[0].text == TEXTS[3]
         assert not db.stats().views_rebuilt, "sealed parts must be used as they are"
+
+
+def test_a_call_whose_upkeep_fails_has_done_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk at the checkpoint that a remember made due: the error looked as if nothing had been written."""
+    monkeypatch.setattr(store, "CHECKPOINT_ENTRIES", 8)
+    monkeypatch.setattr(store, "COMPACT_MIN_BYTES", 0)
+    texts = [f"{text}, {number}" for number in range(2) for text in TEXTS[:8]]
+
+    def live(disk: SimulatedDisk) -> tuple[int, int]:
+        told = kept = 0
+        db = open_memory(disk)
+        for text in texts:
+            try:
+                db.remember(text)
+            except StorageError:
+                told += 1
+                if db._store.file.refused:
+                    db = open_memory(disk.after_crash("everything"))
+                assert text not in texts_of(db)
+            else:
+                assert text in texts_of(db)
+                kept += db.stats().upkeep_error is not None
+        return told, kept
+
+    calls = SimulatedDisk()
+    live(calls)
+    told = kept = 0
+    for at in range(8, len(calls.calls)):
+        faults: tuple[Fault, ...] = ("enospc", "eio")
+        for fault in faults:
+            found = live(SimulatedDisk(fault=fault, fault_at=at))
+            told += found[0] > 0
+            kept += found[1] > 0
+    assert told > 20
+    assert kept > 10
+
+
+def texts_of(db: memhop.DB) -> set[str]:
+    return {note.text for note in db.notes.list(limit=100).items}
 
 
 def test_many_bytes_make_a_checkpoint_due_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
