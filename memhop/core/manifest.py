@@ -30,6 +30,7 @@ from memhop.core.format import (
 from memhop.core.segment import ITEM_SIZES, MAX_NAME, MAX_SECTIONS, Section, SegmentInfo
 
 MAX_SEGMENTS = 256  # live at once; tiering keeps it near the logarithm of the record count
+MAX_SEGMENT_NUMBER = 2**31  # fits into 32 bits for those who store it, with as much room to count on
 MAX_META = 4 * 1024 * 1024
 _SECTION_FIELDS = 5
 
@@ -164,7 +165,7 @@ def _segment(fields: dict[str, Any], number: int, commit: int, covered: int, lim
     if offset % ALIGNMENT:
         raise _Unfit
     return SegmentInfo(
-        _int(fields.get("number"), number + 1, 2**62),
+        _int(fields.get("number"), number + 1, MAX_SEGMENT_NUMBER),
         first,
         _int(fields.get("last_commit"), first, covered),
         _int(fields.get("records"), 0, size),

@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -374,7 +375,7 @@ def _genesis_short() -> bytes:
     return bytes(data)
 
 
-def _with_manifest(change: Callable[[dict[str, object]], object]) -> bytes:
+def _with_manifest(change: Callable[[dict[str, Any]], object]) -> bytes:
     data = bytearray(_small())
     manifest = manifest_of(data)
     assert manifest is not None
@@ -385,9 +386,19 @@ def _with_manifest(change: Callable[[dict[str, object]], object]) -> bytes:
 
 @case("hostile-manifest-numbers", "damaged")
 def _manifest_numbers() -> bytes:
-    def change(manifest: dict[str, object]) -> None:
+    def change(manifest: dict[str, Any]) -> None:
         manifest["live_bytes"] = -1
         manifest["commit"] = 10**40
+
+    return _with_manifest(change)
+
+
+@case("hostile-segment-number", "damaged")
+def _segment_number() -> bytes:
+    """Beyond 32 bits, in which the units keep it."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["segments"][0]["number"] = 2**53 + 1
 
     return _with_manifest(change)
 
@@ -396,7 +407,7 @@ def _manifest_numbers() -> bytes:
 def _manifest_sections() -> bytes:
     """Every section has four billion items."""
 
-    def change(manifest: dict[str, object]) -> None:
+    def change(manifest: dict[str, Any]) -> None:
         for info in manifest["segments"]:  # type: ignore[attr-defined]
             for section in info["sections"]:
                 section[3] = 2**32
