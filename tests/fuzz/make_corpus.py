@@ -408,7 +408,7 @@ def _manifest_sections() -> bytes:
     """Every section has four billion items."""
 
     def change(manifest: dict[str, Any]) -> None:
-        for info in manifest["segments"]:  # type: ignore[attr-defined]
+        for info in manifest["segments"]:
             for section in info["sections"]:
                 section[3] = 2**32
 
