@@ -7,8 +7,8 @@
      "meta": {…}}
 
 Like everything on disk it is hostile until checked: each field has a type and a range, segments must follow one
-another, and each section must lie inside its segment's frame and that below the manifest. "previous" is the offset of
-the manifest before this one, 0 or absent if there is none.
+another and hold a record index, and each section must lie inside its segment's frame and that below the manifest.
+"previous" is the offset of the manifest before this one, 0 or absent if there is none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memhop.core.format import (
     SECTION_ALIGNMENT,
     Point,
 )
-from memhop.core.segment import ITEM_SIZES, MAX_NAME, MAX_SECTIONS, Section, SegmentInfo
+from memhop.core.segment import INDEX_TYPES, ITEM_SIZES, MAX_NAME, MAX_SECTIONS, Section, SegmentInfo
 
 MAX_SEGMENTS = 256  # live at once; tiering keeps it near the logarithm of the record count
 MAX_SEGMENT_NUMBER = 2**31  # fits into 32 bits for those who store it, with as much room to count on
@@ -154,15 +154,15 @@ def _segment(fields: dict[str, Any], number: int, commit: int, covered: int, lim
     offset = _int(fields.get("offset"), LOG_START, limit)
     size = _int(fields.get("bytes"), HEAD.size, limit - offset)
     first = _int(fields.get("first_commit"), commit + 1, covered)
-    names: set[str] = set()
+    types: dict[str, str] = {}
     sections: list[Section] = []
     for item in _list(fields.get("sections"), MAX_SECTIONS):
         section = _section(item, offset, size)
-        if section.name in names:
+        if section.name in types:
             raise _Unfit
-        names.add(section.name)
+        types[section.name] = section.typecode
         sections.append(section)
-    if offset % ALIGNMENT:
+    if offset % ALIGNMENT or not INDEX_TYPES.items() <= types.items():
         raise _Unfit
     return SegmentInfo(
         _int(fields.get("number"), number + 1, MAX_SEGMENT_NUMBER),

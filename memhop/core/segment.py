@@ -28,6 +28,7 @@ MAX_SECTIONS = 256  # of one segment, core's three included
 MAX_NAME = 64
 CORE_PREFIX = "core."
 IDS, OFFSETS, KINDS = "core.ids", "core.offsets", "core.kinds"
+INDEX_TYPES = {IDS: "Q", OFFSETS: "Q", KINDS: "B"}  # every segment has these
 TOMBSTONE_KIND = 0
 _NUMPY_FROM = 20_000  # rows; below, loading numpy costs more than it saves
 
@@ -122,7 +123,8 @@ class IndexArrays(NamedTuple):
 
     def sections(self) -> dict[str, SectionData]:
         """As input for `lay_out`."""
-        return {IDS: ("Q", self.ids), OFFSETS: ("Q", self.offsets), KINDS: ("B", self.kinds)}
+        arrays = {IDS: self.ids, OFFSETS: self.offsets, KINDS: self.kinds}
+        return {name: (INDEX_TYPES[name], array) for name, array in arrays.items()}
 
 
 def merge_indexes(

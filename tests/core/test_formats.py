@@ -120,13 +120,21 @@ def test_the_next_intact_frame_is_found_across_chunks_and_only_at_multiples_of_8
         assert at in list(sync_marks(window(bytes(data)), 8304))
 
 
-INFO = SegmentInfo(2, 1, 3, 2, 9024, 512, (Section("core.ids", "Q", 9088, 2, 7), Section("a", "B", 9152, 1, 9)))
+SECTIONS = (
+    Section("core.ids", "Q", 9088, 2, 7),
+    Section("core.offsets", "Q", 9152, 2, 8),
+    Section("core.kinds", "B", 9216, 2, 8),
+    Section("a", "B", 9280, 1, 9),
+)
+INFO = SegmentInfo(2, 1, 3, 2, 9024, 512, SECTIONS)
 MANIFEST = Manifest(POINT, (INFO,), 64, {"k": [1, "zwei"]})
 
 
 def test_a_manifest_round_trips() -> None:
     data = encode_manifest(MANIFEST)
     assert decode_manifest(data, offset=9600) == MANIFEST
+    for name in ("core.ids", "core.offsets", "core.kinds"):
+        assert decode_manifest(data.replace(name.encode(), b"core.other"), offset=9600) is None
     assert encode_manifest(MANIFEST) == data
 
 

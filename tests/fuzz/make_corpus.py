@@ -403,6 +403,17 @@ def _segment_number() -> bytes:
     return _with_manifest(change)
 
 
+@case("hostile-segment-without-index", "damaged")
+def _segment_without_index() -> bytes:
+    """A record index of which one part has another name."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        for section in manifest["segments"][0]["sections"]:
+            section[0] = section[0].replace("core.kinds", "core.kinks")
+
+    return _with_manifest(change)
+
+
 @case("hostile-manifest-sections", "damaged")
 def _manifest_sections() -> bytes:
     """Every section has four billion items."""

@@ -75,7 +75,7 @@ def damaged(sources: Mapping[str, bytes], known: Set[Content], seed: int) -> Dam
             other = rng.choice(sorted(sources))
             done, spliced = _raw(data, sources[other], rng)
             recipe.append(f"{done} of {other}" if spliced else done)
-            said |= known if spliced else set()
+            said |= known if spliced else contents(data)  # what is moved can land where it belongs
     return Damaged(bytes(data), frozenset(said), forged, tuple(recipe))
 
 
