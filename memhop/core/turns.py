@@ -125,8 +125,8 @@ class Turns(Reading):
     def writing(self, *, wait: float | None = None) -> Iterator[bool]:
         """A turn to write: other processes are kept out, and this handle knows all that they have written.
 
-        Exclusive handles are always in their turn, and those opened for reading never; then nothing happens. What is
-        appended in a shared handle's turn is made durable before it ends.
+        Exclusive handles are always in their turn, so nothing happens there. What is appended in a shared handle's turn
+        is made durable before it ends.
 
         Args:
             wait: Seconds to wait for the turn. None: as the handle was opened.
@@ -139,6 +139,8 @@ class Turns(Reading):
             WriteRefused, StorageError: as `append`.
         """
         self.check()
+        if self.mode == READ:
+            self._writer.check()
         if self._gate is None:
             yield False
             return

@@ -91,7 +91,7 @@ def test_the_past_is_read_only_and_does_not_move(tmp_path: Path) -> None:
         assert then.notes.get(note.id).text == "the kayak leaks"
         assert not then.refresh()
         assert not then.recall("piano").hits
-        for write in (lambda: then.remember("no"), lambda: then.forget(note.id), then.compact):
+        for write in (lambda: then.remember("no"), lambda: then.forget(note.id), then.compact, then.checkpoint):
             with pytest.raises(WriteRefused, match="read"):
                 write()
         with pytest.raises(InvalidRequest, match="no file of its own"):
