@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,9 @@ def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith(b"MemHop demo")
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.rglob("*.meh")) and time.monotonic() < deadline:
+            time.sleep(0.005)  # until its writer is at work, and so in the demo's hands
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
