@@ -27,7 +27,7 @@ from memhop.repo.record import Kind, Record
 if TYPE_CHECKING:
     from memhop.common.clock import Clock
     from memhop.core.compaction import CompactReport
-    from memhop.repo.views import Views
+    from memhop.repo.views import Sections, Views
 
 R = TypeVar("R", bound=Record)
 
@@ -311,12 +311,9 @@ class Store:
             self._write_usage()
             if self.file.covers == self.file.commit_number:
                 return False
-            views = self.views
-            self._gather_slabs(views)
-            victims = self.file.plan_checkpoint(everything=views.rebuilt)  # nothing of the old segments is in use then
-            sections = views.seal(len(self.file.segments()) - len(victims))
-            self.file.checkpoint(sections, meta=views.meta())
-            views.sealed()
+            self._gather_slabs(self.views)
+            self.file.checkpoint(self._sealed(self._newest_parts), meta=self.views.meta())
+            self.views.sealed()
             self._rested, self._patience = 0, 1
             return True
 
@@ -324,11 +321,28 @@ class Store:
         """Rewrite the file without what is dead. On failure the old file stays as it was."""
         with self.file.writing(), self.lock:
             self._write_usage()
-            views = self.views
-            self._gather_slabs(views, everything=True, keep_history=keep_history)
-            report = self.file.compact(lambda: views.seal(0), meta=views.meta(), keep_history=keep_history)
+            self._gather_slabs(self.views, everything=True, keep_history=keep_history)
+            meta = self.views.meta()
+            report = self.file.compact(
+                lambda: self._sealed(lambda: self.views.seal(0)), meta=meta, keep_history=keep_history
+            )
             self._views = None
             return report
+
+    def _newest_parts(self) -> Sections:
+        """What the next checkpoint seals; everything where nothing of the old segments is in use."""
+        victims = self.file.plan_checkpoint(everything=self.views.rebuilt)
+        return self.views.seal(len(self.file.segments()) - len(victims))
+
+    def _sealed(self, seal: Callable[[], Sections]) -> Sections:
+        """`seal`, once more with views built from the records if the parts in use contradict each other."""
+        try:
+            return seal()
+        except Corrupt:  # their checksums hold, or they would not be in use
+            from memhop.repo.views import Views
+
+            self._views = Views(self.file, anew=True)
+            return seal()
 
     def close(self) -> None:
         """Write what is buffered, checkpoint if that pays, close the file.
