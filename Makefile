@@ -29,7 +29,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Writes benches/results/*.json and the figures in README.md. About ten minutes.
+# Writes benches/results/*.json and the figures in README.md. About two minutes.
 bench: $(VENV)/.ready
 	$(BIN)/python -m benches.locomo $(LOCOMO) --json benches/results/locomo-none.json
 	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder hash --json benches/results/locomo-hash.json
