@@ -15,6 +15,7 @@ from memhop.core.commit import decode_commit
 from memhop.core.disk import DiskFile
 from memhop.core.format import (
     COMMIT_FRAME_SIZE,
+    COMMIT_PAYLOAD,
     GENESIS,
     HEAD,
     HEADER_OFFSETS,
@@ -155,15 +156,16 @@ def load_calmly(file: DiskFile) -> LogState:
     """`load` while another process may be writing: what looks like damage is looked at again.
 
     A batch that was seen half written, next to a later commit that was seen a moment after, looks like rot. Bytes that
-    a proven commit covers are complete when they are read again, so damage is believed once it has been seen twice.
+    a proven commit covers are complete when they are read again, so damage is believed once it has been seen twice. A
+    head that its writer has taken back meanwhile is none.
     """
     state = load(file)
     while True:
         seen = (state.replay.damage, state.headers.count(None), state.checkpoint_lost)
-        if not any(seen):
+        if not any(seen) and _stands(state):
             return state
         again = load(file)
-        if (again.replay.damage, again.headers.count(None), again.checkpoint_lost) == seen:
+        if (again.replay.damage, again.headers.count(None), again.checkpoint_lost) == seen and _stands(again):
             return again
         state = again
 
@@ -200,7 +202,19 @@ def follow(state: LogState) -> LogState | None:
     state.replay = replay
     state.end = max(state.end, replay.head.end)
     state.mark = _mark(state)
-    return state
+    return state if _stands(state) else load_calmly(file)
+
+
+def _stands(state: LogState) -> bool:
+    """Whether `mark` is the commit frame of the head. If not, the head was taken back between reading it and its mark.
+
+    Unless the header proves the head: then its commit frame is rot.
+    """
+    header, head = state.header, state.head
+    if head.number == state.identity.base.number or (header is not None and header.durable.number >= head.number):
+        return True
+    record = decode_commit(memoryview(state.mark)[HEAD.size : HEAD.size + COMMIT_PAYLOAD.size])
+    return record is not None and (record.number, record.digest) == (head.number, head.digest)
 
 
 def _mark(state: LogState) -> bytes:

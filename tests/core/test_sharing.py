@@ -7,12 +7,14 @@ import random
 import shutil
 import threading
 from array import array
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from memhop.common.errors import BadFormat, InvalidRequest, Locked, StorageError, WriteRefused
+from memhop.core.disk import DiskFile
 from memhop.core.meh_file import MehFile, Write
 from memhop.core.turns import MODES, SHARED_WAIT_S
 from tests.support.simulated_disk import SimulatedDisk
@@ -232,6 +234,67 @@ def test_a_commit_that_was_taken_back_is_taken_back_by_readers_too() -> None:
         assert reader.catch_up()
         assert records_of(reader) == records_of(two) == {n: (NOTE, text(n, 40)) for n in (1, 3)}
         assert reader.head_digest == two.head_digest
+
+
+class WatchedDisk(SimulatedDisk):
+    """Calls `before_read` at every read of a file that was opened since it was set."""
+
+    before_read: Callable[[], None] | None = None
+
+    def open(self, path: Path, *, create: bool = False, write: bool = True) -> DiskFile:
+        file, act = super().open(path, create=create, write=write), self.before_read
+        if act is not None:
+            pread = file.pread
+
+            def read(length: int, offset: int) -> bytes:
+                act()
+                return pread(length, offset)
+
+            file.pread = read  # type: ignore[method-assign]
+        return file
+
+
+@pytest.mark.parametrize("opening", [False, True])
+def test_a_commit_that_is_taken_back_while_another_handle_reads_it(opening: bool) -> None:
+    """It had replayed the commit, and looked for its mark when it was gone: it took nothing for the mark of a commit
+    that was not there, saw no change afterwards, and appended behind a hole. At each read of a look or an opening."""
+    reads = 0
+    while taken_back_at_read(reads, opening=opening):
+        reads += 1
+    assert reads > 5
+
+
+def taken_back_at_read(number: int, *, opening: bool) -> bool:
+    """Take a commit back just before that read of another handle. False: it made fewer reads."""
+    disk, reads, armed = WatchedDisk(), 0, opening
+    with MehFile.open(PATH, disk=disk, mode="shared", now_ms=clock()) as one:
+        one.append([note(1)])
+
+        def before_read() -> None:
+            nonlocal reads
+            reads += armed
+            if armed and reads == number + 1:
+                disk.fault, disk.fault_at = "eio", len(disk.calls)
+                with pytest.raises(StorageError, match="cannot sync"):
+                    one.sync(2)
+                disk.fault = None
+
+        disk.before_read = before_read
+        late = None if opening else MehFile.open(PATH, disk=disk, mode="shared", now_ms=clock())
+        with one.writing():
+            assert one.append([note(2)], wait=False).number == 2
+            armed = True
+            if late is None:
+                late = MehFile.open(PATH, disk=disk, mode="shared", now_ms=clock())
+            else:
+                late.catch_up()
+            armed = False
+            if reads <= number:
+                return False
+    assert late.append([note(3)]).number == 2
+    assert sorted(records_of(late)) == [1, 3]
+    assert late.verify(deep=True).ok
+    return True
 
 
 def test_a_late_fsync_failure_cuts_nothing_that_others_built_on() -> None:
