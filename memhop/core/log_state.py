@@ -40,6 +40,8 @@ from memhop.core.records import Entry, RecordIndex
 from memhop.core.replay import Batch, Replay
 from memhop.core.segment import Segment
 
+_MOST_LOOKS = 20  # at a file that others write to, until two agree about what is wrong with it
+
 
 @dataclass(slots=True)
 class LogState:
@@ -156,18 +158,19 @@ def load_calmly(file: DiskFile) -> LogState:
     """`load` while another process may be writing: what looks like damage is looked at again.
 
     A batch that was seen half written, next to a later commit that was seen a moment after, looks like rot. Bytes that
-    a proven commit covers are complete when they are read again, so damage is believed once it has been seen twice. A
-    head that its writer has taken back meanwhile is none.
+    a proven commit covers are complete when they are read again, so damage is believed once it has been seen twice. So
+    is a head whose commit frame is not as it should be: its writer has taken it back meanwhile, or it is rot.
     """
     state = load(file)
-    while True:
-        seen = (state.replay.damage, state.headers.count(None), state.checkpoint_lost)
-        if not any(seen) and _stands(state):
-            return state
-        again = load(file)
-        if (again.replay.damage, again.headers.count(None), again.checkpoint_lost) == seen and _stands(again):
-            return again
-        state = again
+    for _ in range(_MOST_LOOKS):
+        if not (state.replay.damage or None in state.headers or state.checkpoint_lost) and _stands(state):
+            break
+        before, state = state, load(file)
+        if _found(before) == _found(state) and (
+            _stands(state) or (before.head, before.mark) == (state.head, state.mark)
+        ):
+            break
+    return state
 
 
 def follow(state: LogState) -> LogState | None:
@@ -205,13 +208,15 @@ def follow(state: LogState) -> LogState | None:
     return state if _stands(state) else load_calmly(file)
 
 
-def _stands(state: LogState) -> bool:
-    """Whether `mark` is the commit frame of the head. If not, the head was taken back between reading it and its mark.
+def _found(state: LogState) -> tuple[object, ...]:
+    """What is wrong, so that two looks can agree about it while others go on writing."""
+    return state.replay.damage, state.headers.count(None), state.checkpoint_lost
 
-    Unless the header proves the head: then its commit frame is rot.
-    """
-    header, head = state.header, state.head
-    if head.number == state.identity.base.number or (header is not None and header.durable.number >= head.number):
+
+def _stands(state: LogState) -> bool:
+    """Whether `mark` is the commit frame of the head. If not, it is rot, or the head was taken back meanwhile."""
+    head = state.head
+    if head.number == state.identity.base.number:
         return True
     record = decode_commit(memoryview(state.mark)[HEAD.size : HEAD.size + COMMIT_PAYLOAD.size])
     return record is not None and (record.number, record.digest) == (head.number, head.digest)

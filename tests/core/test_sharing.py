@@ -15,6 +15,8 @@ import pytest
 
 from memhop.common.errors import BadFormat, InvalidRequest, Locked, StorageError, WriteRefused
 from memhop.core.disk import DiskFile
+from memhop.core.format import COMMIT_FRAME_SIZE
+from memhop.core.log_state import load_calmly
 from memhop.core.meh_file import MehFile, Write
 from memhop.core.turns import MODES, SHARED_WAIT_S
 from tests.support.simulated_disk import SimulatedDisk
@@ -465,3 +467,35 @@ def test_many_threads_of_many_handles(tmp_path: Path, seed: int) -> None:
         assert sorted(records_of(file)) == sorted(acknowledged)
         assert len(acknowledged) == 240
         assert file.verify(deep=True).ok
+
+
+def test_a_damaged_file_that_others_write_to_can_be_opened(tmp_path: Path) -> None:
+    """Two looks never saw the same head, so they never agreed about the damage, and the reader looked for ever. Neither
+    did a head whose own commit frame was rotten ever look as it should."""
+    path = tmp_path / "a.meh"
+    with MehFile.open(path) as file:
+        ends = [file.append([note(number)]).end for number in range(1, 6)]
+    whole = path.read_bytes()
+    for rotten in (ends[1] - COMMIT_FRAME_SIZE - 30, ends[4] - 30):  # in a record, in the digest of the head
+        path.write_bytes(whole[:rotten] + b"rots" + whole[rotten + 4 :])
+        with shared(path, durability="none") as writer, MehFile.open(path, mode="read") as reader:
+            assert reader.recovery.damaged
+            looks = 0
+
+            def write_meanwhile(writer: MehFile = writer) -> None:
+                nonlocal looks
+                looks += 1
+                assert looks < 50, "it would look for ever"
+                writer.append([note(100 + looks)])
+
+            state = reader._writer.state
+            pread = state.file.pread
+
+            def read(length: int, offset: int, pread: Callable[[int, int], bytes] = pread) -> bytes:
+                if offset == 0:
+                    write_meanwhile()
+                return pread(length, offset)
+
+            state.file.pread = read  # type: ignore[method-assign]
+            assert load_calmly(state.file).replay.damage
+            assert looks < 5
