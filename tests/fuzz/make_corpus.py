@@ -518,6 +518,16 @@ def _postings() -> bytes:
     return _with_section("bm25.docs", change)
 
 
+@case("hostile-lengths-of-units", "clean")
+def _lengths_of_units() -> bytes:
+    """Units of four billion terms each: nothing is reserved for them."""
+
+    def change(values: bytearray) -> None:
+        values[:] = b"\xff" * len(values)
+
+    return _with_section("bm25.lengths", change)
+
+
 def _with_records(*writes: Write) -> bytes:
     disk = SimulatedDisk.holding(PATH, _small())
     with open_file(disk) as file:
