@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memhop.common.sizes import file_size
+
 if TYPE_CHECKING:
     from memhop.common.clock import Clock
     from memhop.common.errors import MemhopError
@@ -40,12 +42,5 @@ class Case:
 
 
 def bytes_text(size: int) -> str:
-    """A size for a sentence: 812 bytes, 14.3 KiB, 2.0 MiB."""
-    if size < 1024:
-        return f"{size} bytes"
-    value = float(size)
-    for unit in ("KiB", "MiB", "GiB"):
-        value /= 1024
-        if value < 1024 or unit == "GiB":
-            break
-    return f"{value:,.1f} {unit}"
+    """A size for a sentence: 812 bytes, 14.3 KiB."""
+    return file_size(size, byte="bytes")

@@ -10,8 +10,9 @@ import typer
 from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import open_memory
-from memhop.cli.output import file_size, when
+from memhop.cli.output import when
 from memhop.cli.upkeep import show_verified
+from memhop.common.sizes import file_size
 
 
 def build_group() -> typer.Typer:

@@ -23,9 +23,10 @@ from memhop.cli.arguments import (
 )
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import moment_of, open_memory
-from memhop.cli.output import file_size, when
+from memhop.cli.output import when
 from memhop.common.config import check_text
 from memhop.common.errors import InvalidRequest
+from memhop.common.sizes import file_size
 
 
 def remember(

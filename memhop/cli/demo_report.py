@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from memhop.cli.demo_data import Turn
 from memhop.cli.demo_run import DEPTHS, HITS, Asked, Killed, Spread, Survivors, evidence_found, scene_sizes
-from memhop.cli.output import Output, file_size, when
+from memhop.cli.output import Output, when
 from memhop.cli.recall_view import LOW_CONFIDENCE, parts_text
+from memhop.common.sizes import file_size
 
 if TYPE_CHECKING:
     from memhop import DB

@@ -11,8 +11,9 @@ import typer
 from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption, parse_time
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import open_memory
-from memhop.cli.output import Output, file_size
+from memhop.cli.output import Output
 from memhop.common.errors import InvalidRequest
+from memhop.common.sizes import file_size
 
 if TYPE_CHECKING:
     from memhop.api.results import Receipt

@@ -77,16 +77,6 @@ def when(at_ms: int) -> str:
     return to_iso(at_ms)[:16].replace("T", " ")
 
 
-def file_size(size: int) -> str:
-    """Bytes for people: 812 B, 14.3 KiB, 2.0 MiB."""
-    value, unit = float(size), "B"
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            break
-        value /= 1024
-    return f"{size:,} B" if unit == "B" else f"{value:,.1f} {unit}"
-
-
 class Output:
     """Where one command writes."""
 

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from memhop.api.reports import layer_named
-from memhop.cli.output import Output, file_size
+from memhop.cli.output import Output
+from memhop.common.sizes import file_size
 
 if TYPE_CHECKING:
     from memhop.api.results import Repaired

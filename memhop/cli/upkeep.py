@@ -10,7 +10,8 @@ import typer
 from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import open_memory
-from memhop.cli.output import Output, file_size
+from memhop.cli.output import Output
+from memhop.common.sizes import file_size
 
 if TYPE_CHECKING:
     from memhop.api import results

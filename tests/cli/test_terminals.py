@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from memhop import DB
-from memhop.cli.output import Output, cells, clean, file_size, when
+from memhop.cli.output import Output, cells, clean, when
+from memhop.common.sizes import file_size
 from tests.cli.running import COMMAND, environment, memhop
 
 CHINESE = "我们住在鼓浪屿 ✓"
