@@ -138,15 +138,18 @@ class Reading:
         other processes did. Offsets and whatever was derived hold within one epoch."""
         return self._writer.epoch
 
-    def fetch(self, id: int) -> tuple[int, int, bytes] | None:
+    def fetch(self, id: int, *, kind: int | None = None) -> tuple[int, int, bytes] | None:
         """(kind, offset, payload) of the live record, or None: `locate` and `read` of one state.
+
+        Args:
+            kind: One of another kind is None too, and not read. None: any.
 
         Raises:
             Corrupt: its bytes fail their checksum.
         """
         state = self._state()
         row = self._locate(state, id)
-        if row is None:
+        if row is None or kind not in (None, row[0]):
             return None
         ref, payload = self._frame(state, row[1])
         if (ref.kind, ref.id) != (row[0], id):

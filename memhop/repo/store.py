@@ -96,11 +96,10 @@ class Batch:
         for id_, struck in self._struck.items():  # before the version that stays
             yield Write(int(struck), id_, b"", DELETED | PURGED)
         for id_, record in self._records.items():
-            located = self._store.file.locate(id_)
             unknown: dict[str, Any] = {}
-            if located is not None and located[0] == record.KIND:
-                with suppress(Corrupt):  # a damaged version is replaced like any other
-                    unknown = codec.unknown_fields(record.KIND, self._store.file.read(located[1])[2])
+            with suppress(Corrupt):  # a damaged version is replaced like any other
+                if (before := self._store.file.fetch(id_, kind=record.KIND)) is not None:
+                    unknown = codec.unknown_fields(record.KIND, before[2])
             yield Write(int(record.KIND), id_, codec.encode(record, unknown))
         for id_, (kind, payload) in self._payloads.items():
             yield Write(int(kind), id_, payload)
@@ -126,10 +125,7 @@ class Store:
 
     def find(self, record_type: type[R], id_: int) -> R | None:
         """The live record of this type and id, or None. Raises Corrupt if its bytes are damaged."""
-        located = self.file.locate(id_)
-        if located is None or located[0] != record_type.KIND:
-            return None
-        record = self._fetch(id_)
+        record = self._fetch(id_, record_type.KIND)
         return record if isinstance(record, record_type) else None
 
     def record(self, id_: int) -> Record | None:
@@ -139,8 +135,8 @@ class Store:
         except Corrupt:
             return None
 
-    def _fetch(self, id_: int) -> Record | None:
-        found = self.file.fetch(id_)
+    def _fetch(self, id_: int, wanted: Kind | None = None) -> Record | None:
+        found = self.file.fetch(id_, kind=wanted)
         if found is None:
             return None
         kind, offset, payload = found
