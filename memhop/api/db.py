@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memhop.common.clock import Clock, SystemClock
-from memhop.common.config import check_choice, check_file_path, check_int, check_name
+from memhop.common.config import check_choice, check_file_path, check_int, check_name, check_seconds
 from memhop.common.errors import Closed, InvalidRequest
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class DB:
         from memhop.core.meh_file import MehFile
 
         check_file_path(path, field="path")
-        if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= 3600):
-            raise InvalidRequest(f"{wait!r:.40} is not allowed", field="wait", allowed="seconds, 0 to 3600, or None")
+        if wait is not None:
+            check_seconds(wait, field="wait", high=3600)
         if max_bytes is not None:
             check_int(max_bytes, field="max_bytes", low=1 << 20, high=1 << 62)
         check_name(purpose, field="purpose")

@@ -315,9 +315,7 @@ def _priors(
 
 def _deviation_of_logs(lengths: NDArray[np.int64]) -> float:
     """Population standard deviation of log(1 + length), added up by length so that the order of units does not show."""
-    counts = np.bincount(
-        np.minimum(lengths, LIMITS.text_bytes)
-    )  # no text has more terms than bytes; a forged length may
+    counts = np.bincount(np.minimum(lengths, LIMITS.text_bytes))  # a forged length may be beyond what a text can have
     there = np.flatnonzero(counts)
     values, weights = np.log1p(there.astype(np.float64)), counts[there] / len(lengths)
     mean = float((values * weights).sum())
