@@ -99,6 +99,7 @@ class Replay:
         self._stale: set[bytes] = set()
         self._evidence: int | None = None
         self._torn = False
+        self._stopped = start.end
         self._chain: Chain | None = Chain(start.digest)
         self._chain_from = start.end
 
@@ -110,6 +111,7 @@ class Replay:
             if ref is None or sight.fault == "short":
                 following = self._beyond(position, sight)
                 if following is None:
+                    self._stopped = position
                     break
                 self._suspect(position, following - position, "unreadable bytes")
                 self._chain = None
@@ -224,6 +226,9 @@ class Replay:
         proven = self._header_durable
         if self.head.number >= proven.number or self.shortened or self.head.end > proven.end:
             return
+        frame = proven.end - COMMIT_FRAME_SIZE
+        if self._stopped < frame:  # whatever else was found: what stood here cannot even be named
+            self._suspect(self._stopped, frame - self._stopped, "unreadable bytes")
         if not self._suspects:
             self._suspect(self.head.end, proven.end - self.head.end, "missing commit")
         yield self._accept(proven, whole=False)

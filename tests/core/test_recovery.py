@@ -79,6 +79,25 @@ def test_repair_trusts_no_digest_for_frames_in_front_of_its_batch(rotten: int, g
         assert records_of(file).items() <= expected.items()
 
 
+def test_a_wiped_end_of_the_log_is_named_and_its_records_are_lost() -> None:
+    """From the commit frame of the second commit to the end nothing could be read. Only that frame was named, and a
+    repair said that nothing had been lost."""
+    content, ends = log_of(4)
+    start = ends[2] - 30
+    damaged = (
+        content[:start]
+        + bytes(range(1, 201)) * ((ends[4] - start) // 200)
+        + content[ends[4] - (ends[4] - start) % 200 :]
+    )
+    damaged = damaged[: ends[4] - 1] + b"!"
+    with opened(damaged) as file:
+        assert sorted(records_of(file)) == [1, 2, 101, 102]
+        named = [damage for damage in file.recovery.damage if damage.what == "unreadable bytes"]
+        assert sum(damage.length for damage in named) >= ends[4] - ends[2] - COMMIT_FRAME_SIZE
+    disk = SimulatedDisk.holding(PATH, damaged)
+    assert repair(PATH, PATH.with_name("repaired.meh"), disk=disk).lost
+
+
 def test_a_rotten_commit_frame_without_later_proof_is_a_torn_tail() -> None:
     """The same damage in a file that was never closed: nobody was promised commit 5 in writing."""
     content, ends = log_of(5, closed=False)
