@@ -30,8 +30,8 @@ from memhop.index.slabs import Block, Slabs
 OrdinalsOf: TypeAlias = Callable[[NDArray[np.uint64]], NDArray[np.int64]]
 
 EXACT_LIMIT: Final = 20_000  # rows; above, the sign bits come first
-_RESCORE_SHARE: Final = 50  # one row in so many is rescored,
-_RESCORE_LEAST: Final = 2_000  # but at least
+_RESCORE_SHARE: Final = 100  # one row in so many is rescored,
+_RESCORE_LEAST: Final = 1_500  # but at least
 _RESCORE_MOST: Final = 8_000  # and at most so many; rows at the same distance as the last one come on top
 _UNIT_TOLERANCE: Final = 1e-3
 _CHUNK: Final = 16_384  # rows of one step of the sign pass, so that the counters stay in the cache
@@ -215,13 +215,15 @@ class _Piece:
     """The rows of one block that may count in a running query."""
 
     def __init__(self, block: Block[_Matrix], ordinals: NDArray[np.int64], where: NDArray[np.bool_] | None) -> None:
-        eligible = ordinals >= 0
-        if where is not None:
-            eligible &= where[ordinals]  # -1 reads the last value, and is no unit all the same
         self._block = block
         self._ordinals = ordinals
-        self._eligible = eligible
-        self.count = int(np.count_nonzero(eligible))
+        self._eligible: NDArray[np.bool_] | None = None  # None: every row
+        self.count = len(ordinals)
+        if where is not None or not block.whole:
+            self._eligible = ordinals >= 0
+            if where is not None:
+                self._eligible &= where[ordinals]  # -1 reads the last value, and is no unit all the same
+            self.count = int(np.count_nonzero(self._eligible))
         self._distances: NDArray[np.uint16] | None = None
 
     def measure(self, signs: NDArray[np.uint64], dim: int) -> NDArray[np.int64]:
@@ -233,15 +235,16 @@ class _Piece:
             for word, sign in zip(plane, signs, strict=True):
                 counts[chunk] += np.bitwise_count(word[chunk] ^ sign)
         self._distances = counts
-        return np.bincount(counts if self.count == len(counts) else counts[self._eligible], minlength=dim + 1)
+        return np.bincount(counts if self._eligible is None else counts[self._eligible], minlength=dim + 1)
 
     def exact(self, query: NDArray[np.float32], reach: int | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """(ordinals, cosines) of the eligible rows, those no further than `reach` if that is given."""
         matrix = self._block.payload.rows
         chosen = self._eligible
         if reach is not None and self._distances is not None:
-            chosen = chosen & (self._distances <= reach)
-        elif self.count == len(matrix):
+            close = self._distances <= reach
+            chosen = close if chosen is None else chosen & close
+        if chosen is None:
             return self._ordinals, np.vecdot(matrix, query)
         rows = np.flatnonzero(chosen)
         return self._ordinals[rows], np.vecdot(matrix[rows], query)
