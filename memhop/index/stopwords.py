@@ -21,7 +21,7 @@ ENGLISH: Final[frozenset[str]] = frozenset(
     am is are was were be been being
     do does did doing done have has had having
     can could shall should will would may might must ought
-    s t d ll m re ve don didn doesn isn aren wasn weren hasn haven hadn won wouldn shouldn couldn mustn needn ain
+    s t d ll m re ve don didn doesn isn aren wasn weren hasn haven hadn wouldn shouldn couldn mustn needn ain
     and or but nor so yet if then else than because as while although though unless until since whether
     of at by for with about against between among into through above below to from up down
     in out on off over under again further onto upon within without toward towards

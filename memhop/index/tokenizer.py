@@ -33,10 +33,11 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from memhop.index import scripts
+from memhop.index.irregular import FORMS
 from memhop.index.stopwords import CHINESE, ENGLISH, JAPANESE
 
 TOKENIZER_VERSION: str  # computed at first use: see __getattr__
@@ -108,6 +109,25 @@ def query_terms(text: str) -> list[str]:
         else:
             (kept if kind == "picture" else dropped).append(token[:MAX_TERM])
     return kept or dropped or _last_resort(text)
+
+
+def other_forms(term: str) -> frozenset[str]:
+    """The terms of the other forms of an irregular English word, given the term of one; else empty.
+
+    >>> sorted(other_forms("won"))
+    ['win']
+    """
+    return _irregular().get(term, frozenset())
+
+
+@cache
+def _irregular() -> dict[str, frozenset[str]]:
+    table: dict[str, frozenset[str]] = {}
+    for forms in FORMS:
+        stems = frozenset(map(_stem, forms))
+        for stem in stems:
+            table[stem] = table.get(stem, frozenset()) | (stems - {stem})
+    return table
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from memhop.index.tokenizer import other_forms
 from memhop.search.sparse import NOTHING, Scores
 from memhop.search.tuning import EVIDENCE
 
@@ -52,13 +53,14 @@ class TermUse(NamedTuple):
 class Words(NamedTuple):
     """Evidence of words, for the units that pass the filters.
 
-    `coverage` in 0..1: the largest share of the question's idf mass that one unit holds. `matched` counts the units
+    `mass`: what the question's terms could earn, known or not. `coverage` in 0..1: the largest share of the question's idf mass that one unit holds. `matched` counts the units
     that got evidence before the best were taken. `sessions`: BM25 of each unit's session, for the same units.
     """
 
     lexical: Scores
     entity: Scores
     sessions: Scores
+    mass: float
     coverage: float
     matched: tuple[int, int]
     uses: tuple[TermUse, ...]
@@ -102,7 +104,8 @@ def words(
     Args:
         mask: The units that pass the filters, over all ordinals.
 
-    A term's variants are the indexed terms that begin with it, or with which it begins; and, for a term that no unit
+    A term's variants are the indexed terms that begin with it, or with which it begins; other forms of an irregular
+    word; and, for a term that no unit
     holds, terms within edit distance (see `index/fuzzy.py`).
 
     Cost: some tens of ns per posting of the terms that are read, and a look at one byte per unit.
@@ -134,6 +137,7 @@ def words(
         lexical=_positive(docs, added["lexical"]),
         entity=_positive(docs, added["entity"]),
         sessions=sessions.scores(docs),
+        mass=mass,
         coverage=min(1.0, float(added["held"].max()) / mass) if mass and len(docs) else 0.0,
         matched=matched,
         uses=tuple(_use(one) for one in asked),
@@ -167,6 +171,8 @@ def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
         for other in views.vocabulary().alike(term, settings.prefix_chars, settings.prefix_terms):
             if other.isalpha():
                 weights[other] = settings.prefix
+    for other in other_forms(term):
+        weights[other] = settings.irregular
     if frequency <= settings.fuzzy_frequency:
         for other, distance in views.vocabulary().misspelt(term, settings.fuzzy_terms):
             # Two edits in a short word, or from its first letter on, make another word.

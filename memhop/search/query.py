@@ -17,6 +17,7 @@ from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import Layer, Role, Tier, label
+from memhop.search.diversity import asks_for_several
 from memhop.search.time_window import Window, asks_present, windows, without_relative
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Query(NamedTuple):
 
     `relative_time`: it speaks of one relative to now ("last week"), which no text can be expected to repeat.
     `present`: it asks how things are now, so that of several answers the newest is meant.
+    `several`: it asks for more than one thing, by its grammar.
     """
 
     text: str
@@ -86,6 +88,7 @@ class Query(NamedTuple):
     windows: tuple[Window, ...]
     relative_time: bool
     present: bool
+    several: bool
     filters: Filters
     limit: int
     token_budget: int
@@ -121,6 +124,7 @@ def prepare(request: Request, now_ms: int) -> Query:
         windows=tuple(windows(text, asked_at)),
         relative_time=bare != text,
         present=asks_present(text),
+        several=asks_for_several(text),
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),

@@ -20,6 +20,7 @@ from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import ASKS, Layer, Record
 from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
+from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
 from memhop.search.sparse import Scores, Workspace
@@ -236,7 +237,7 @@ class Recaller:
             few = len(mine.docs) < fusion.TOP
             units = int(np.count_nonzero(allowed.mask & (views.units.column("layer") == layer))) if few else 0
             fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
-            order = _best_first(fused, ids[mine.docs], query.limit)
+            order = self._spread_out(layer, query, fused, mine.docs, views)
             if len(order):
                 lists[int(layer)] = (WEIGHTS[layer].across, mine.docs[order].tolist())
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
@@ -263,6 +264,19 @@ class Recaller:
                 )
             )
         return hits, unreadable
+
+    def _spread_out(
+        self, layer: Layer, query: Query, fused: fusion.Fused, docs: NDArray[np.int64], views: Views
+    ) -> NDArray[np.int64]:
+        """The rows to return, best first, with sessions taken in turn as far as the weights say."""
+        order = _best_first(fused, views.units.ids[docs], max(query.limit, fusion.TOP))
+        again = WEIGHTS[layer].again + (EVIDENCE.several if query.several and WEIGHTS[layer].again else 0.0)
+        if again and len(order):
+            totals = fused.total[order]
+            sessions = views.units.column("session")[docs[order]]
+            step = again * fusion.spread_of(totals)
+            order = order[spread_out(totals.tolist(), sessions.tolist(), step)]
+        return order[: query.limit]
 
     def _with_usage(self, layer: Layer, fused: fusion.Fused, ids: NDArray[np.uint64]) -> fusion.Fused:
         weight = WEIGHTS[layer].usage

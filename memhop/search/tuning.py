@@ -22,6 +22,7 @@ class Evidence(NamedTuple):
     prefix: float = 0.5  # weight of an indexed term that begins with the query term, or with which it begins
     prefix_chars: int = 4  # both at least this long, and not a number
     prefix_terms: int = 64  # at most this many of them
+    irregular: float = 0.6  # weight of another form of an irregular word: "won" for "win"
     fuzzy: float = 0.7  # weight of a term at edit distance 1; distance 2 has half of it
     fuzzy_frequency: int = 0  # a query term in more units than this is spelt as meant
     fuzzy_two_chars: int = 8  # shorter terms are taken for another at edit distance 1 only
@@ -30,6 +31,7 @@ class Evidence(NamedTuple):
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
     relative_time: float = 2.0  # a window named relative to now counts this much more: the words cannot help
     present: float = 1.0  # added to the weight of recency when the question is about now
+    several: float = 0.25  # added to the weight `again` when the question asks for several things
     trust: float = 0.5  # share of the query's idf mass one unit must hold for lexical evidence to count in full
 
 
@@ -46,11 +48,14 @@ class Weights(NamedTuple):
     time: float = 1.0  # the unit's time lies in a window the question speaks of
     recency: float = 0.0  # newest unit of the layer 1, oldest 0
     usage: float = 0.0  # recalled often before; saturates at 20 recalls
+    again: float = 0.0  # a hit is set back by this for each better one of its session, in spreads of the best totals
     across: float = 1.0  # of the layer, when lists of several layers are merged
 
 
 WEIGHTS = {
-    Layer.MESSAGES: Weights(pooled=0.5, session=0.3, named=1.0, statement=0.8, detail=0.1),
+    Layer.MESSAGES: Weights(
+        pooled=0.5, session=0.3, named=1.0, statement=0.8, detail=0.1, time=1.5, again=0.05
+    ),
     Layer.NOTES: Weights(detail=0.1, recency=0.2, usage=0.1),
     Layer.TOPICS: Weights(across=0.7),
     Layer.KNOWLEDGE: Weights(),
