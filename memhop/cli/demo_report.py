@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from memhop.cli.demo_data import Turn
 from memhop.cli.demo_run import DEPTHS, HITS, Asked, Killed, Spread, Survivors, evidence_found, scene_sizes
 from memhop.cli.output import Output, when
-from memhop.cli.recall_view import LOW_CONFIDENCE, parts_text
+from memhop.cli.recall_view import parts_text
+from memhop.common.config import LOW_CONFIDENCE
 from memhop.common.sizes import file_size
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from memhop.cli.output import Output, when
 if TYPE_CHECKING:
     from memhop.api.results import Hit, Recall
 
-LOW_CONFIDENCE = 0.3
 _WORD_COLUMNS = 60  # of a hit's text beside its figures
 
 
@@ -25,8 +24,6 @@ def show_recall(out: Output, found: Recall, *, context_only: bool, explain: bool
             _show_explanation(out, found)
     if found.reason:
         out.notice(f"nothing found: {found.reason}")
-    elif found.confidence < LOW_CONFIDENCE:
-        out.notice(f"confidence {found.confidence:.2f}: the answer is probably not in this memory")
     for notice in found.notices:
         out.notice(notice)
 

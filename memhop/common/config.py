@@ -34,6 +34,7 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits()
+LOW_CONFIDENCE = 0.3  # of a recall, 0..1: below, the answer is probably not in this memory
 
 
 def check_text(value: object, *, field: str, max_bytes: int = LIMITS.text_bytes) -> str:

@@ -53,8 +53,9 @@ class TermUse(NamedTuple):
 class Words(NamedTuple):
     """Evidence of words, for the units that pass the filters.
 
-    `mass`: what the question's terms could earn, known or not. `coverage` in 0..1: the largest share of the question's idf mass that one unit holds. `matched` counts the units
-    that got evidence before the best were taken. `sessions`: BM25 of each unit's session, for the same units.
+    `mass`: the idf of all terms of the question, held or not. `coverage` in 0..1: the largest share of it that one
+    unit holds. `matched` counts the units that got evidence before the best were taken. `sessions`: BM25 of each
+    unit's session, for the same units.
     """
 
     lexical: Scores

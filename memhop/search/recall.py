@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from memhop.common.config import LIMITS
+from memhop.common.config import LIMITS, LOW_CONFIDENCE
 from memhop.repo.l2_context import Topic
 from memhop.repo.l4_archive import Message
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import ASKS, Layer, Record
 from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
+from memhop.search.confidence import Signs, confidence
 from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
@@ -65,6 +66,7 @@ class Recalled(NamedTuple):
     reason: str | None
     channels: tuple[ChannelUse, ...]
     confidence: float
+    coverage: float  # largest share of the question's words, by what they tell, that one unit holds
     associated: tuple[Activated, ...]
     notices: tuple[str, ...]
     explanation: dict[str, Any]
@@ -82,6 +84,7 @@ class _Scored(NamedTuple):
     unseen: NDArray[np.bool_]  # the model has no vector of these yet
     words: channels.Words
     uses: tuple[ChannelUse, ...]
+    signs: Signs
 
     @property
     def with_model(self) -> bool:
@@ -134,6 +137,9 @@ class Recaller:
             if count_use:
                 self._count(hits)
             notices = query.notices
+            sure = round(confidence(scored.signs), 4) if hits else 0.0
+            if hits and sure < LOW_CONFIDENCE:
+                notices += (f"confidence {sure:.2f}: the answer is probably not in this memory",)
             if unreadable:
                 notices += (f"{unreadable} damaged records were left out; run `memhop verify`",)
             return Recalled(
@@ -141,7 +147,8 @@ class Recaller:
                 hits=tuple(hits),
                 reason=None if hits else _no_match(query, scored, allowed),
                 channels=scored.uses,
-                confidence=round(scored.words.coverage, 4) if hits else 0.0,
+                confidence=sure,
+                coverage=scored.words.coverage,
                 associated=tuple(associated),
                 notices=notices,
                 explanation=_explain(query, scored, allowed) if query.explain else {},
@@ -158,6 +165,7 @@ class Recaller:
             _use("entity", words.matched[1], idle="no unknown word is spelt nearly like a stored one"),
         ]
         found: dict[str, Scores] = {}
+        near = None
         reason = asked.reason if asked is not None else None
         if asked is not None and self.embedder is not None and asked.vector is not None:
             sums = workspace.sums("semantic", views.units.size)
@@ -165,8 +173,8 @@ class Recaller:
             if pooled is None:
                 reason = "no unit that passes the filters has a vector yet; backfill makes them"
             else:
-                found["pooled"] = pooled
-                candidates = around.widen(_to_compare(words, pooled))
+                found["pooled"], near = pooled
+                candidates = around.widen(_to_compare(words, pooled.scores))
                 late = semantics.late(asked, self.embedder, views, around, sums, candidates)
                 if late is not None:
                     found["late"] = late.among(allowed.mask)
@@ -196,6 +204,7 @@ class Recaller:
             else np.zeros(len(docs), bool),
             words=words,
             uses=tuple(uses),
+            signs=_signs(lexical + entity, words, allowed, near),
         )
 
     def _fuse(self, layer: Layer, query: Query, scored: _Scored, views: Views, units: int) -> fusion.Fused:
@@ -270,12 +279,14 @@ class Recaller:
     ) -> NDArray[np.int64]:
         """The rows to return, best first, with sessions taken in turn as far as the weights say."""
         order = _best_first(fused, views.units.ids[docs], max(query.limit, fusion.TOP))
-        again = WEIGHTS[layer].again + (EVIDENCE.several if query.several and WEIGHTS[layer].again else 0.0)
+        again = WEIGHTS[layer].again
         if again and len(order):
-            totals = fused.total[order]
-            sessions = views.units.column("session")[docs[order]]
-            step = again * fusion.spread_of(totals)
-            order = order[spread_out(totals.tolist(), sessions.tolist(), step)]
+            best = order[: fusion.TOP]  # however many are asked for, so that the first ones are always the same
+            totals = fused.total[best]
+            step = (again + query.several * EVIDENCE.several) * fusion.spread_of(totals)
+            sessions = views.units.column("session")[docs[best]]
+            taken = best[spread_out(totals.tolist(), sessions.tolist(), step)]
+            order = np.concatenate([taken, order[fusion.TOP :]])
         return order[: query.limit]
 
     def _with_usage(self, layer: Layer, fused: fusion.Fused, ids: NDArray[np.uint64]) -> fusion.Fused:
@@ -306,7 +317,7 @@ class Recaller:
         else:
             reason = f"the filters leave nothing: {_removed(allowed)}"
         uses = tuple(ChannelUse(name, False, reason, 0) for name in ("lexical", "entity", "pooled", "late", "time"))
-        return Recalled(query, (), reason, uses, 0.0, (), query.notices, {})
+        return Recalled(query, (), reason, uses, 0.0, 0.0, (), query.notices, {})
 
 
 def _lend(
@@ -438,6 +449,12 @@ def _removed(allowed: Eligible) -> str:
     return ", ".join(f"{name} leaves out {count}" for name, count in allowed.removed.items()) or "no unit passes"
 
 
+def _signs(evidence: NDArray[np.float64], words: channels.Words, allowed: Eligible, near: float | None) -> Signs:
+    held = float(evidence.max()) / words.mass if len(evidence) and words.mass else 0.0
+    missing = sum(1 for use in words.uses if not use.frequency and not use.variants)
+    return Signs(held, missing / len(words.uses), int(np.count_nonzero(allowed.mask)), near)
+
+
 def _no_match(query: Query, scored: _Scored, allowed: Eligible) -> str:
     shown = ", ".join(query.terms[:8]) + (", …" if len(query.terms) > 8 else "")
     idle = "; ".join(
@@ -460,6 +477,7 @@ def _explain(query: Query, scored: _Scored, allowed: Eligible) -> dict[str, Any]
             for use in scored.words.uses
         ],
         "coverage": round(scored.words.coverage, 4),
+        "confidence": scored.signs._asdict(),
         "windows": [list(window) for window in query.windows],
         "filters_left_out": allowed.removed,
         "weights": {layer.label: WEIGHTS[layer]._asdict() for layer in WEIGHTS},

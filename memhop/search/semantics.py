@@ -16,6 +16,7 @@ from memhop.common.errors import EmbedderError, ProviderError
 from memhop.models.embed import check_vectors
 from memhop.repo.record import Kind, all_of
 from memhop.repo.vectors import Space, space_id
+from memhop.search.confidence import standing_out
 from memhop.search.tuning import EVIDENCE
 
 if TYPE_CHECKING:
@@ -115,9 +116,16 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
     return Asked(space, vector, tokens, None)
 
 
+class Pooled(NamedTuple):
+    """The pooled channel. `near`: how far the nearest vector stands out, see `confidence`."""
+
+    scores: Scores
+    near: float
+
+
 def pooled(
     asked: Asked, embedder: Embedder, views: Views, around: Neighbourhood, sums: Sums, mask: NDArray[np.bool_]
-) -> Scores | None:
+) -> Pooled | None:
     """Cosine with the question, above the average of the best units, spread over neighbours. None: no vectors.
 
     What is no closer than the average of the 200 nearest says nothing: cosines of unrelated texts are rarely 0.
@@ -134,7 +142,7 @@ def pooled(
     strength = np.maximum(nearest - float(nearest.mean()), 0.0) / spread if spread > 1e-9 else np.ones(len(docs))
     near = strength > 0
     sums.add(*around.spread(docs[near], strength[near]))
-    return sums.take().among(mask)
+    return Pooled(sums.take().among(mask), standing_out(nearest))
 
 
 def embedded(asked: Asked, views: Views, docs: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -309,7 +309,7 @@ def _link_by_recall(store: Store, batch: Batch, scene: Scene, recalled: Recalled
         if other and other != scene.id and other not in linked:
             linked.append(other)
     for other in linked[:EDGE_SCENES]:
-        _reinforce(store, batch, "co_occurrence", scene.id, other, EDGE_STEP * recalled.confidence, at)
+        _reinforce(store, batch, "co_occurrence", scene.id, other, EDGE_STEP * recalled.coverage, at)
 
 
 def _reinforce(store: Store, batch: Batch, relation: str, one: int, other: int, by: float, at: int) -> None:
