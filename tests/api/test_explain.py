@@ -128,6 +128,15 @@ class TestReasons:
             assert db.recall("who repaired the bicycle behind the garage?").confidence > 0.6
             assert db.recall("who sailed the zeppelin over the garage roof?").confidence < 0.4
 
+    def test_another_form_of_an_irregular_word_is_shown_as_what_stood_in(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            distract(db)
+            db.remember("Lena wrote a letter to the landlord")
+            found = db.recall("who has written to him?", explain=True)
+            assert texts(found) == ["Lena wrote a letter to the landlord"]
+            (term,) = found.explanation["terms"]
+            assert term["variants"] == {"wrote": 0.6}
+
     def test_a_misspelt_word_is_shown_as_what_stood_in(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
             distract(db)

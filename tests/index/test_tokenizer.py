@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memhop.index import tokenizer
-from memhop.index.tokenizer import MAX_TERM, TOKENIZER_VERSION, query_terms, tokenize
+from memhop.index.tokenizer import MAX_TERM, TOKENIZER_VERSION, other_forms, query_terms, tokenize
 
 SCRIPTS = [
     "abc Zq09",
@@ -241,3 +241,24 @@ def test_the_dictionary_is_loaded_by_han_alone_and_in_silence() -> None:
         [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("win", "won"), ("won", "winning"), ("wrote", "written"), ("child", "children"), ("bought", "buys")],
+)
+def test_other_forms_of_irregular_words(word: str, other: str) -> None:
+    (term,) = query_terms(word)
+    (expected,) = tokenize(other)
+    assert expected in other_forms(term)
+    assert term not in other_forms(term)
+
+
+def test_a_regular_word_has_no_other_forms() -> None:
+    assert not other_forms("paint")
+    assert not other_forms("")
+
+
+def test_won_is_asked_for() -> None:
+    """ "won" was dropped from queries as the first half of "won't": "how many games has Ann won" asked for games."""
+    assert query_terms("How many games has Ann won?") == ["game", "ann", "won"]
