@@ -234,9 +234,9 @@ class Recall(Result):
     """What bears on a question.
 
     `confidence` in 0..1 is the chance that the answer is in memory, for a question as likely to have one as not (see
-    `search/confidence.py`); below `LOW_CONFIDENCE` (0.3) a notice says so, and the hits are returned all the same. `reason` is None when there are
-    hits and says why there are none otherwise. `context` is ready for a prompt: dated, in time order, fenced.
-    `explanation` is filled by `explain=True`.
+    `search/confidence.py`); below `LOW_CONFIDENCE` (0.3) a notice says so, and the hits are returned all the
+    same. `reason` is None when there are hits and says why there are none otherwise. `context` is ready for a prompt:
+    dated, in time order, fenced. `explanation` is filled by `explain=True`.
     """
 
     query: str
