@@ -93,6 +93,13 @@ class _Asked(NamedTuple):
             np.maximum(best, piece.weight * piece.postings.at(docs), out=best)
         return best
 
+    def presence_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The largest weight that is present."""
+        present = np.zeros(len(docs))
+        for piece in reversed(self.pieces):
+            present[piece.postings.at(docs) > 0] = piece.weight
+        return present
+
 
 def words(
     terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, mask: NDArray[np.bool_]
@@ -127,7 +134,7 @@ def words(
     docs, values = _best_of_each_layer(found["lexical"], found["entity"], views.units.column("layer"))
     added = {name: found[name].at(docs) for name in ("lexical", "entity", "held")}
     for one in deferred:
-        added["held"] += one.own.idf * (one.strength_at(docs) > 0)
+        added["held"] += one.own.idf * one.presence_at(docs)
         added[one.channel] += one.worth * around.saturated(around.gather(docs, one.strength_at))
     mass = sum(one.own.idf for one in asked)
     return Words(
