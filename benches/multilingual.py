@@ -1,0 +1,52 @@
+"""Chinese, Japanese, Korean, mixed scripts, code, paths and typing errors: are notes and turns found?
+
+    python -m benches.multilingual [--split dev|held|both] [--embedder none|hash|local] [--json FILE]
+
+One memory with all of `benches/packs/multilingual.json`: notes, and conversations whose turns are messages. recall@k is
+the share of a question's answers among the first k. Peers see the same texts in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benches import pack_scores, report
+from benches.baselines import Bm25sJieba, Bm25sTuned, Fts5, Fts5Trigram
+from benches.finders import Engine, Finder, Peer
+from benches.locomo import EMBEDDERS
+from benches.notes import print_pack
+from benches.packs import SPLITS, load
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benches.multilingual", description=__doc__.partition("\n")[0])
+    parser.add_argument("--split", choices=[*SPLITS, "both"], default="dev", help="weights are tuned on dev alone")
+    parser.add_argument("--embedder", choices=sorted(EMBEDDERS), default="none")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    options = parser.parse_args(argv)
+
+    packs = load()
+    environment = report.environment(seed=0, data_sha256=packs.sha256)
+    report.print_environment(environment)
+    finders: list[Finder] = [
+        Engine(EMBEDDERS[options.embedder]()),
+        Peer(Fts5()),
+        Peer(Fts5("unicode61")),
+        Peer(Fts5Trigram()),
+        Peer(Bm25sTuned()),
+        Peer(Bm25sJieba()),
+    ]
+    splits = SPLITS if options.split == "both" else (options.split,)
+    systems = {finder.name: pack_scores.multilingual(finder, packs, splits) for finder in finders}
+    for split in splits:
+        print_pack(f"multilingual, {split}", "recall@5", {name: of[split] for name, of in systems.items()})
+    if options.json:
+        report.write_json(options.json, environment, {"embedder": options.embedder, "systems": systems})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
