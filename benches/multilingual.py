@@ -1,6 +1,6 @@
 """Chinese, Japanese, Korean, mixed scripts, code, paths and typing errors: are notes and turns found?
 
-    python -m benches.multilingual [--split dev|held|both] [--embedder none|hash|local] [--json FILE]
+    python -m benches.multilingual [--split dev|held|both] [--embedder NAME] [--json FILE]
 
 One memory with all of `benches/packs/multilingual.json`: notes, and conversations whose turns are messages. recall@k is
 the share of a question's answers among the first k. Peers see the same texts in the same run.
@@ -16,15 +16,15 @@ from pathlib import Path
 from benches import pack_scores, report
 from benches.baselines import Bm25sJieba, Bm25sTuned, Fts5, Fts5Trigram
 from benches.finders import Engine, Finder, Peer
-from benches.locomo import EMBEDDERS
 from benches.notes import print_pack
 from benches.packs import SPLITS, load
+from memhop.cli.arguments import embedder_called
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benches.multilingual", description=__doc__.partition("\n")[0])
     parser.add_argument("--split", choices=[*SPLITS, "both"], default="dev", help="weights are tuned on dev alone")
-    parser.add_argument("--embedder", choices=sorted(EMBEDDERS), default="none")
+    parser.add_argument("--embedder", default="none", help="as `memhop recall --embedder`")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     environment = report.environment(seed=0, data_sha256=packs.sha256)
     report.print_environment(environment)
     finders: list[Finder] = [
-        Engine(EMBEDDERS[options.embedder]()),
+        Engine(embedder_called(options.embedder)),
         Peer(Fts5()),
         Peer(Fts5("unicode61")),
         Peer(Fts5Trigram()),

@@ -1,6 +1,6 @@
 """Isolated notes: are they found, is the asked one of two look-alikes first, and the present value before older ones?
 
-    python -m benches.notes [LOCOMO] [--split dev|held|both] [--embedder none|hash|local] [--json FILE]
+    python -m benches.notes [LOCOMO] [--split dev|held|both] [--embedder NAME] [--json FILE]
 
 Three packs of the project's own (see `benches.packs`), each in a memory of its own, and with a LoCoMo file also its
 observations as notes. Look-alikes and subjects lie in one memory with all notes of the first pack. Peers see the same
@@ -27,11 +27,11 @@ from typing import Any
 from benches import pack_scores, report
 from benches.baselines import Bm25sTuned, Fts5, Fts5Trigram
 from benches.finders import Engine, Finder, Peer
-from benches.locomo import EMBEDDERS
 from benches.locomo_data import Dataset, load
 from benches.pack_scores import Groups
 from benches.packs import SPLITS, Packs
 from benches.packs import load as load_packs
+from memhop.cli.arguments import embedder_called
 
 GATES = {"notes": "recall@5", "lookalikes": "first", "present": "before", "observations": "recall@5"}
 """The figure of each pack that is printed by group."""
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benches.notes", description=__doc__.partition("\n")[0])
     parser.add_argument("locomo", type=Path, nargs="?", help="locomo json, for its observations")
     parser.add_argument("--split", choices=[*SPLITS, "both"], default="dev", help="weights are tuned on dev alone")
-    parser.add_argument("--embedder", choices=sorted(EMBEDDERS), default="none")
+    parser.add_argument("--embedder", default="none", help="as `memhop recall --embedder`")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
 
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     environment = report.environment(seed=0, data_sha256=_digest(packs, dataset))
     report.print_environment(environment)
     finders: list[Finder] = [
-        Engine(EMBEDDERS[options.embedder]()),
+        Engine(embedder_called(options.embedder)),
         Peer(Fts5()),
         Peer(Fts5("unicode61")),
         Peer(Fts5Trigram()),
