@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import memhop
-from benches.baselines import Baseline
+from benches.baselines import Baseline, EmbedderAlone
 from benches.packs import Note
 from memhop.common.clock import ManualClock
 
@@ -101,6 +101,18 @@ class Peer:
                 if ask.project == project:
                     ranked[place] = [chosen[row].id for row in self._baseline.rows(texts, ask.text, DEPTH)]
         return ranked
+
+
+def finders(embedder: Embedder | None, peers: Sequence[Baseline[Any]]) -> list[Finder]:
+    """The engine, its embedder alone if it has one, and the peers, in this order."""
+    found: list[Finder] = [Engine(embedder)]
+    if embedder is not None:
+
+        def embed(texts: Sequence[str], query: bool) -> Any:
+            return embedder.embed(texts, query=query)
+
+        found.append(Peer(EmbedderAlone(embed, f"{embedder.name} alone")))
+    return found + [Peer(baseline) for baseline in peers]
 
 
 def _as_note(note: Note) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benches import pack_scores, report
 from benches.baselines import Bm25sJieba, Bm25sTuned, Fts5, Fts5Trigram
-from benches.finders import Engine, Finder, Peer
+from benches.finders import finders
 from benches.notes import print_pack
 from benches.packs import SPLITS, load
 from memhop.cli.arguments import embedder_called
@@ -31,16 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     packs = load()
     environment = report.environment(seed=0, data_sha256=packs.sha256)
     report.print_environment(environment)
-    finders: list[Finder] = [
-        Engine(embedder_called(options.embedder)),
-        Peer(Fts5()),
-        Peer(Fts5("unicode61")),
-        Peer(Fts5Trigram()),
-        Peer(Bm25sTuned()),
-        Peer(Bm25sJieba()),
-    ]
+    chosen = finders(
+        embedder_called(options.embedder), [Fts5(), Fts5("unicode61"), Fts5Trigram(), Bm25sTuned(), Bm25sJieba()]
+    )
     splits = SPLITS if options.split == "both" else (options.split,)
-    systems = {finder.name: pack_scores.multilingual(finder, packs, splits) for finder in finders}
+    systems = {finder.name: pack_scores.multilingual(finder, packs, splits) for finder in chosen}
     for split in splits:
         print_pack(f"multilingual, {split}", "recall@5", {name: of[split] for name, of in systems.items()})
     if options.json:

@@ -26,7 +26,7 @@ from typing import Any
 
 from benches import pack_scores, report
 from benches.baselines import Bm25sTuned, Fts5, Fts5Trigram
-from benches.finders import Engine, Finder, Peer
+from benches.finders import finders
 from benches.locomo_data import Dataset, load
 from benches.pack_scores import Groups
 from benches.packs import SPLITS, Packs
@@ -49,22 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     dataset = load(options.locomo) if options.locomo else None
     environment = report.environment(seed=0, data_sha256=_digest(packs, dataset))
     report.print_environment(environment)
-    finders: list[Finder] = [
-        Engine(embedder_called(options.embedder)),
-        Peer(Fts5()),
-        Peer(Fts5("unicode61")),
-        Peer(Fts5Trigram()),
-        Peer(Bm25sTuned()),
-    ]
+    chosen = finders(embedder_called(options.embedder), [Fts5(), Fts5("unicode61"), Fts5Trigram(), Bm25sTuned()])
     splits = SPLITS if options.split == "both" else (options.split,)
     results: dict[str, Any] = {"embedder": options.embedder}
     for measure in (pack_scores.notes, pack_scores.lookalikes, pack_scores.present):
         name = measure.__name__
-        results[name] = {finder.name: measure(finder, packs, splits) for finder in finders}
+        results[name] = {finder.name: measure(finder, packs, splits) for finder in chosen}
         for split in splits:
             print_pack(f"{name}, {split}", GATES[name], {each: of[split] for each, of in results[name].items()})
     if dataset is not None:
-        results["observations"] = {finder.name: pack_scores.observations(finder, dataset) for finder in finders}
+        results["observations"] = {finder.name: pack_scores.observations(finder, dataset) for finder in chosen}
         print_pack("observations", GATES["observations"], results["observations"])
     if options.json:
         report.write_json(options.json, environment, results)
