@@ -55,6 +55,8 @@ def test_is_before_wants_it_found_and_ahead_of_every_other() -> None:
 def test_coverage_counts_the_turns_behind_what_was_found() -> None:
     sources = {"o1": ("D1:1", "D1:2"), "o2": ("D1:2",), "o3": ("D2:1",)}
     assert [covered_at_k(["o2", "o9", "o3"], sources, ["D1:2", "D2:1"], k) for k in (1, 2, 3)] == [0.5, 0.5, 1]
+    assert covered_at_k(["o1"], sources, ["D1:2"], 1) == 1
+    assert covered_at_k(["D1:2"], sources, ["D1:2"], 1) == 0, "a turn is not an observation"
     with pytest.raises(ValueError, match="without evidence"):
         covered_at_k(["o1"], sources, [], 5)
 
