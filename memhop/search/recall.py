@@ -199,10 +199,7 @@ class Recaller:
 
     def _fuse(self, layer: Layer, query: Query, scored: _Scored, views: Views, units: int) -> fusion.Fused:
         weights = WEIGHTS[layer]
-        trust = min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
-        factor = {"lexical": weights.lexical * trust, "pooled": weights.pooled, "late": weights.late}
-        evidence = {name: (factor[name], scores) for name, scores in scored.evidence.items()}
-        evidence, lent = _lend(evidence, scored.unseen, trust)
+        evidence, lent = _lend(_weighted(layer, scored), scored.unseen, _trust(scored))
         if query.present:
             weights = weights._replace(recency=weights.recency + EVIDENCE.present)
         priors = _priors(weights, scored, views)
@@ -238,7 +235,8 @@ class Recaller:
             fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
             order = _best_first(fused, ids[mine.docs], query.limit)
             if len(order):
-                lists[int(layer)] = (WEIGHTS[layer].across, mine.docs[order].tolist())
+                standing = fusion.standing(_weighted(layer, mine), scored.evidence)
+                lists[int(layer)] = (WEIGHTS[layer].across * standing, mine.docs[order].tolist())
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
         hits: list[Found] = []
         unreadable = 0
@@ -293,6 +291,18 @@ class Recaller:
             reason = f"the filters leave nothing: {_removed(allowed)}"
         uses = tuple(ChannelUse(name, False, reason, 0) for name in ("lexical", "entity", "pooled", "late", "time"))
         return Recalled(query, (), reason, uses, 0.0, (), query.notices, {})
+
+
+def _trust(scored: _Scored) -> float:
+    """How far words are believed, 0..1: less where there is a model and no unit holds much of the question."""
+    return min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
+
+
+def _weighted(layer: Layer, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:
+    """Evidence channels with their weights in a layer."""
+    weights = WEIGHTS[layer]
+    factor = {"lexical": weights.lexical * _trust(scored), "pooled": weights.pooled, "late": weights.late}
+    return {name: (factor[name], scores) for name, scores in scored.evidence.items()}
 
 
 def _lend(
