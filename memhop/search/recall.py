@@ -235,7 +235,8 @@ class Recaller:
             fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
             order = _best_first(fused, ids[mine.docs], query.limit)
             if len(order):
-                standing = fusion.standing(_weighted(layer, mine), scored.evidence)
+                said = {**_weighted(layer, mine), "time": (WEIGHTS[layer].time, mine.time)}
+                standing = fusion.standing(said, {**scored.evidence, "time": scored.time})
                 lists[int(layer)] = (WEIGHTS[layer].across * standing, mine.docs[order].tolist())
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
         hits: list[Found] = []
