@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from memhop.search.sparse import NOTHING, Scores
+from memhop.search.sparse import NOTHING, Scores, union
 from memhop.search.tuning import EVIDENCE
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _best_of_each_layer(
     lexical: Scores, entity: Scores, layers: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """At most `CANDIDATES` units of each layer, with their evidence of words; ordinals ascending."""
-    docs = lexical.docs if not len(entity.docs) else np.union1d(lexical.docs, entity.docs)
+    docs = lexical.docs if not len(entity.docs) else union((lexical.docs, entity.docs))
     total = lexical.at(docs) + entity.at(docs)
     if len(docs) <= CANDIDATES:
         return docs, total

@@ -22,7 +22,7 @@ from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
-from memhop.search.sparse import Scores, Workspace
+from memhop.search.sparse import Scores, Workspace, union
 from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights
 
 if TYPE_CHECKING:
@@ -178,8 +178,7 @@ class Recaller:
         in_time = _newest_in(query, at, allowed.mask)
         uses.append(_use("time", in_time.matched, idle="the question names no date or span"))
         everything = [words.lexical.docs, words.entity.docs, in_time.docs, *(scores.docs for scores in found.values())]
-        docs = np.sort(np.concatenate(everything))
-        docs = docs[np.append(True, docs[1:] != docs[:-1])] if len(docs) else docs
+        docs = union(everything)
         lexical, entity = words.lexical.at(docs), words.entity.at(docs)
         time = channels.in_windows(query.windows, at[docs]).astype(np.float64)
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
@@ -373,7 +372,7 @@ def _best_first(fused: fusion.Fused, ids: NDArray[np.uint64], limit: int) -> NDA
 
 def _to_compare(words: channels.Words, pooled: Scores) -> NDArray[np.int64]:
     """The units worth comparing token by token: best by words and pooled vector."""
-    docs = np.union1d(np.union1d(words.lexical.docs, words.entity.docs), pooled.docs)
+    docs = union((words.lexical.docs, words.entity.docs, pooled.docs))
     total = np.zeros(len(docs))
     for weight, scores in ((1.0, words.lexical.at(docs) + words.entity.at(docs)), (0.5, pooled.at(docs))):
         total += weight * scores / fusion.spread_of(scores)
