@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from memhop.index.tokenizer import other_forms
-from memhop.search.sparse import NOTHING, Scores
+from memhop.search.sparse import NOTHING, Scores, union
 from memhop.search.tuning import EVIDENCE
 
 if TYPE_CHECKING:
@@ -96,6 +96,13 @@ class _Asked(NamedTuple):
             np.maximum(best, piece.weight * piece.postings.at(docs), out=best)
         return best
 
+    def presence_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The largest weight that is present."""
+        present = np.zeros(len(docs))
+        for piece in reversed(self.pieces):
+            present[piece.postings.at(docs) > 0] = piece.weight
+        return present
+
 
 def words(
     terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, mask: NDArray[np.bool_]
@@ -131,7 +138,7 @@ def words(
     docs, values = _best_of_each_layer(found["lexical"], found["entity"], views.units.column("layer"))
     added = {name: found[name].at(docs) for name in ("lexical", "entity", "held")}
     for one in deferred:
-        added["held"] += one.own.idf * (one.strength_at(docs) > 0)
+        added["held"] += one.own.idf * one.presence_at(docs)
         added[one.channel] += one.worth * around.saturated(around.gather(docs, one.strength_at))
     mass = sum(one.own.idf for one in asked)
     return Words(
@@ -218,7 +225,7 @@ def _best_of_each_layer(
     lexical: Scores, entity: Scores, layers: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """At most `CANDIDATES` units of each layer, with their evidence of words; ordinals ascending."""
-    docs = lexical.docs if not len(entity.docs) else np.union1d(lexical.docs, entity.docs)
+    docs = lexical.docs if not len(entity.docs) else union((lexical.docs, entity.docs))
     total = lexical.at(docs) + entity.at(docs)
     if len(docs) <= CANDIDATES:
         return docs, total

@@ -115,6 +115,27 @@ def ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     return len(scores) - np.searchsorted(ascending, scores, side="right") + 1
 
 
+def standing(
+    channels: Mapping[str, tuple[float, NDArray[np.float64]]], everywhere: Mapping[str, NDArray[np.float64]]
+) -> float:
+    """How a layer's best evidence compares with the best of all layers, 0..1.
+
+    What a channel gives means the same in every layer; fused scores do not. Without it, the best of a layer that has
+    nothing to say would stand beside an exact match in another.
+
+    Args:
+        channels: Of the layer, as for `zscore`.
+        everywhere: By name, the channel's scores over all layers.
+    """
+    share = mass = 0.0
+    for name, (weight, scores) in channels.items():
+        best = float(everywhere[name].max(initial=0.0))
+        if best > 0:
+            mass += weight
+            share += weight * float(scores.max(initial=0.0)) / best
+    return share / mass if mass else 1.0
+
+
 class Placed(NamedTuple):
     """A unit in the merged order. `score` in (0, 1]."""
 

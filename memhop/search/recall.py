@@ -24,7 +24,7 @@ from memhop.search.confidence import Signs, confidence
 from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
-from memhop.search.sparse import Scores, Workspace
+from memhop.search.sparse import Scores, Workspace, union
 from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights
 
 if TYPE_CHECKING:
@@ -187,8 +187,7 @@ class Recaller:
         in_time = _newest_in(query, at, allowed.mask)
         uses.append(_use("time", in_time.matched, idle="the question names no date or span"))
         everything = [words.lexical.docs, words.entity.docs, in_time.docs, *(scores.docs for scores in found.values())]
-        docs = np.sort(np.concatenate(everything))
-        docs = docs[np.append(True, docs[1:] != docs[:-1])] if len(docs) else docs
+        docs = union(everything)
         lexical, entity = words.lexical.at(docs), words.entity.at(docs)
         time = channels.in_windows(query.windows, at[docs]).astype(np.float64)
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
@@ -209,10 +208,7 @@ class Recaller:
 
     def _fuse(self, layer: Layer, query: Query, scored: _Scored, views: Views, units: int) -> fusion.Fused:
         weights = WEIGHTS[layer]
-        trust = min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
-        factor = {"lexical": weights.lexical * trust, "pooled": weights.pooled, "late": weights.late}
-        evidence = {name: (factor[name], scores) for name, scores in scored.evidence.items()}
-        evidence, lent = _lend(evidence, scored.unseen, trust)
+        evidence, lent = _lend(_weighted(layer, scored), scored.unseen, _trust(scored))
         if query.present:
             weights = weights._replace(recency=weights.recency + EVIDENCE.present)
         priors = _priors(weights, scored, views)
@@ -248,7 +244,9 @@ class Recaller:
             fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
             order = self._spread_out(layer, query, fused, mine.docs, views)
             if len(order):
-                lists[int(layer)] = (WEIGHTS[layer].across, mine.docs[order].tolist())
+                said = {**_weighted(layer, mine), "time": (WEIGHTS[layer].time, mine.time)}
+                standing = fusion.standing(said, {**scored.evidence, "time": scored.time})
+                lists[int(layer)] = (WEIGHTS[layer].across * standing, mine.docs[order].tolist())
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
         hits: list[Found] = []
         unreadable = 0
@@ -320,6 +318,18 @@ class Recaller:
         return Recalled(query, (), reason, uses, 0.0, 0.0, (), query.notices, {})
 
 
+def _trust(scored: _Scored) -> float:
+    """How far words are believed, 0..1: less where there is a model and no unit holds much of the question."""
+    return min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
+
+
+def _weighted(layer: Layer, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:
+    """Evidence channels with their weights in a layer."""
+    weights = WEIGHTS[layer]
+    factor = {"lexical": weights.lexical * _trust(scored), "pooled": weights.pooled, "late": weights.late}
+    return {name: (factor[name], scores) for name, scores in scored.evidence.items()}
+
+
 def _lend(
     evidence: dict[str, tuple[float, NDArray[np.float64]]], unseen: NDArray[np.bool_], trust: float
 ) -> tuple[dict[str, tuple[float, NDArray[np.float64]]], dict[str, NDArray[np.bool_]]]:
@@ -387,7 +397,7 @@ def _best_first(fused: fusion.Fused, ids: NDArray[np.uint64], limit: int) -> NDA
 
 def _to_compare(words: channels.Words, pooled: Scores) -> NDArray[np.int64]:
     """The units worth comparing token by token: best by words and pooled vector."""
-    docs = np.union1d(np.union1d(words.lexical.docs, words.entity.docs), pooled.docs)
+    docs = union((words.lexical.docs, words.entity.docs, pooled.docs))
     total = np.zeros(len(docs))
     for weight, scores in ((1.0, words.lexical.at(docs) + words.entity.at(docs)), (0.5, pooled.at(docs))):
         total += weight * scores / fusion.spread_of(scores)

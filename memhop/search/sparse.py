@@ -7,6 +7,7 @@ between uses, and what is taken out of them is put back to zero where it was tou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,6 +36,14 @@ class Scores(NamedTuple):
         """Only of the units in a mask over all ordinals."""
         keep = mask[self.docs]
         return Scores(self.docs[keep], self.values[keep])
+
+
+def union(docs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The units of any of them, ascending, each once. (`np.union1d` hashes, which takes several times as long.)"""
+    found = np.sort(np.concatenate(docs))
+    fresh = np.ones(len(found), bool)
+    np.not_equal(found[1:], found[:-1], out=fresh[1:])
+    return found[fresh]
 
 
 NOTHING = Scores(np.zeros(0, np.int64), np.zeros(0))
