@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 CANDIDATES: Final = 1_000  # units of each layer that one channel brings up, at most
 COMMON: Final = 32_768  # postings from which a term is looked up rather than read
+_UNSPACED: Final = "\u2e80"  # from here on, scripts are written without blanks and cut into bigrams
 _SELECTIVE: Final = 4  # a filter that leaves fewer than one unit in so many is applied to postings at once
 
 
@@ -53,15 +54,16 @@ class TermUse(NamedTuple):
 class Words(NamedTuple):
     """Evidence of words, for the units that pass the filters.
 
-    `mass`: the idf of all terms of the question, held or not. `coverage` in 0..1: the largest share of it that one
-    unit holds. `matched` counts the units that got evidence before the best were taken. `sessions`: BM25 of each
-    unit's session, for the same units.
+    `mass`: the idf of the question's terms, held or not. `missing` in 0..1: the share of them that nobody wrote, nor
+    anything that could stand in. `coverage` in 0..1: the largest share of `mass` that one unit holds. `matched` counts
+    the units that got evidence before the best were taken. `sessions`: BM25 of each unit's session, for the same units.
     """
 
     lexical: Scores
     entity: Scores
     sessions: Scores
     mass: float
+    missing: float
     coverage: float
     matched: tuple[int, int]
     uses: tuple[TermUse, ...]
@@ -140,12 +142,14 @@ def words(
     for one in deferred:
         added["held"] += one.own.idf * one.presence_at(docs)
         added[one.channel] += one.worth * around.saturated(around.gather(docs, one.strength_at))
-    mass = sum(one.own.idf for one in asked)
+    telling = _without_joints(asked)
+    mass = sum(one.own.idf for one in telling)
     return Words(
         lexical=_positive(docs, added["lexical"]),
         entity=_positive(docs, added["entity"]),
         sessions=sessions.scores(docs),
         mass=mass,
+        missing=sum(1 for one in telling if not one.pieces) / max(1, len(telling)),
         coverage=min(1.0, float(added["held"].max()) / mass) if mass and len(docs) else 0.0,
         matched=matched,
         uses=tuple(_use(one) for one in asked),
@@ -160,6 +164,17 @@ def _asked(own: TermPostings, views: Views) -> _Asked:
     pieces.sort(key=lambda piece: (-piece.weight, piece.postings.term))
     worth = own.idf if own.frequency else max((weight * other.idf for other, weight in pieces), default=0.0)
     return _Asked(own, tuple(pieces), worth)
+
+
+def _without_joints(asked: Sequence[_Asked]) -> list[_Asked]:
+    """Without the bigrams that join two words, of which each is known: 子糯 in 粽子糯米 says nothing about what is not."""
+    known = [one.own.term for one in asked if one.pieces]
+    begin, end = {term[0] for term in known}, {term[-1] for term in known}
+
+    def joins(term: str) -> bool:
+        return len(term) == 2 and term >= _UNSPACED and term[0] in end and term[1] in begin
+
+    return [one for one in asked if one.pieces or not joins(one.own.term)]
 
 
 def _use(one: _Asked) -> TermUse:

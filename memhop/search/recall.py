@@ -461,8 +461,7 @@ def _removed(allowed: Eligible) -> str:
 
 def _signs(evidence: NDArray[np.float64], words: channels.Words, allowed: Eligible, near: float | None) -> Signs:
     held = float(evidence.max()) / words.mass if len(evidence) and words.mass else 0.0
-    missing = sum(1 for use in words.uses if not use.frequency and not use.variants)
-    return Signs(held, missing / len(words.uses), int(np.count_nonzero(allowed.mask)), near)
+    return Signs(held, words.missing, int(np.count_nonzero(allowed.mask)), near)
 
 
 def _no_match(query: Query, scored: _Scored, allowed: Eligible) -> str:

@@ -105,3 +105,14 @@ def test_what_the_filters_leave_out_does_not_count(tmp_path: Path) -> None:
         db.remember_many([{"text": text, "project": "work"} for text in NOTES[1:]])
         assert db.recall(KNOWN[0], project="home").confidence > 0.7
         assert db.recall(KNOWN[0], project="work").confidence < LOW_CONFIDENCE
+
+
+def test_the_seam_of_two_known_words_is_not_missing(tmp_path: Path) -> None:
+    """做粽子糯米泡: the bigrams 做粽, 子糯 and 米泡 stand in no text, and each of the words does."""
+    with DB.open(tmp_path / "a.meh") as db:
+        db.remember_many(["包粽子之前糯米要泡一夜, 做法见笔记", "小区东门晚上十一点以后关闭"])
+        found = db.recall("做粽子糯米泡", explain=True)
+        assert {term["term"] for term in found.explanation["terms"] if not term["units"]} == {"做粽", "子糯", "米泡"}
+        assert found.explanation["confidence"]["missing"] == 0.0
+        assert found.confidence > 0.7
+        assert db.recall("做月饼面粉揉", explain=True).explanation["confidence"]["missing"] > 0.5
