@@ -167,7 +167,7 @@ def _asked(own: TermPostings, views: Views) -> _Asked:
 
 
 def _without_joints(asked: Sequence[_Asked]) -> list[_Asked]:
-    """Without the bigrams that join two words, of which each is known: 子糯 in 粽子糯米 says nothing about what is not."""
+    """Without the bigrams that join two known words: 子糯 in 粽子糯米 says nothing about what is not there."""
     known = [one.own.term for one in asked if one.pieces]
     begin, end = {term[0] for term in known}, {term[-1] for term in known}
 
