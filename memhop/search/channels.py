@@ -19,7 +19,7 @@ around them. So a memory of a million is not read through for a word that every 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -325,30 +325,34 @@ def coverage_by_unit(
 
 
 def named_speaker(text_words: Sequence[str], speakers: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """1 for the candidates of the one speaker whose name is in the question; 0 if none or several are named.
+    """1 for the candidates of the speaker whose name is the first in the question; 0 if none is named.
+
+    Of two who are named, the first is the one who did it: "what did Ann recommend to Ben". Where they are named side
+    by side ("both Ann and Ben") the choice is arbitrary, and measured to do no harm.
 
     Args:
         text_words: The question's words in order, casefolded.
         speakers: Label of each candidate's speaker. A speaker's name is among the words of what he said, so that one
             who is named has candidates.
     """
-    spoken = [name for name in _names(text_words) if np.any(speakers == np.uint64(name))]
-    if len(spoken) != 1:
+    names = np.array(_names(text_words), np.uint64)
+    known = np.flatnonzero(np.isin(names, speakers))
+    if not len(known):
         return np.zeros(len(speakers))
-    result: NDArray[np.float64] = (speakers == np.uint64(spoken[0])).astype(np.float64)
+    result: NDArray[np.float64] = (speakers == names[known[0]]).astype(np.float64)
     return result
 
 
-def _names(text_words: Sequence[str]) -> Iterator[int]:
-    """Labels of what may be a speaker's name."""
+def _names(text_words: Sequence[str]) -> list[int]:
+    """Labels of what may be a speaker's name, up to three words, in their order; the longest at each place first."""
     from memhop.repo.record import label
 
-    candidates = {
+    return [
         label("speaker", " ".join(text_words[start : start + length]))
-        for length in (1, 2, 3)
-        for start in range(len(text_words) - length + 1)
-    }
-    yield from sorted(candidates)
+        for start in range(len(text_words))
+        for length in (3, 2, 1)
+        if start + length <= len(text_words)
+    ]
 
 
 def in_windows(windows: Sequence[tuple[int, int]], at: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -42,7 +42,7 @@ class Weights(NamedTuple):
     late: float = 0.5
     pooled: float = 1.0
     session: float = 0.0  # BM25 of the whole session
-    named: float = 0.0  # the unit's speaker is the one participant the question names
+    named: float = 0.0  # the unit's speaker is the first one the question names
     statement: float = 0.0  # the unit does not just ask
     detail: float = 0.0  # longer units say more
     time: float = 1.0  # the unit's time lies in a window the question speaks of
