@@ -41,26 +41,27 @@ def asks_for_several(text: str) -> bool:
     return _SEVERAL.search(text) is not None and _ONE.search(text) is None
 
 
-def spread_out(totals: Sequence[float], sessions: Sequence[int], step: float) -> list[int]:
-    """The order in which each next one is the best of what is left, when sessions that were taken from are set back.
+def spread_out(totals: Sequence[float], sessions: Sequence[int], step: float, most: int) -> list[int]:
+    """The best, then again and again the best of what is left when sessions that were taken from are set back.
 
     Args:
         totals: Descending.
         sessions: Label of each one's session; 0 for none, which sets nobody back.
         step: Taken from a total for each one of the same session that comes before it, >= 0.
+        most: How many are wanted.
 
     Returns:
-        Places in `totals`, all of them; those of one session in their old order, as are those that come out equal.
+        Places in `totals`; those of one session in their old order, as are those that come out equal.
 
-    Cost: O(n log sessions), because in a session the order cannot change: it is a merge of sessions.
+    Cost: O(n + most log sessions), because in a session the order cannot change: it is a merge of sessions.
     """
     queues: dict[int, list[int]] = {}
     for place, session in enumerate(sessions):
         queues.setdefault(session or ~place, []).append(place)
     heads = [(-totals[queue[0]], queue[0], 1, queue) for queue in queues.values()]
     heapq.heapify(heads)
-    order = []
-    while heads:
+    order: list[int] = []
+    while heads and len(order) < most:
         _, place, taken, queue = heads[0]
         order.append(place)
         if taken < len(queue):

@@ -283,8 +283,8 @@ class Recaller:
             totals = fused.total[best]
             step = (again + query.several * EVIDENCE.several) * fusion.spread_of(totals)
             sessions = views.units.column("session")[docs[best]]
-            taken = best[spread_out(totals.tolist(), sessions.tolist(), step)]
-            order = np.concatenate([taken, order[fusion.TOP :]])
+            first = best[spread_out(totals.tolist(), sessions.tolist(), step, query.limit)]
+            order = np.concatenate([first, order[fusion.TOP :]])
         return order[: query.limit]
 
     def _with_usage(self, layer: Layer, fused: fusion.Fused, ids: NDArray[np.uint64]) -> fusion.Fused:

@@ -68,14 +68,15 @@ def test_it_is_the_greedy_order(ranked: list[tuple[float, int]], step: float) ->
         following = max(left, key=lambda place: (totals[place] - step * taken.count(sessions[place]), -place))
         left.remove(following)
         expected.append(following)
-    assert spread_out(totals, sessions, step) == expected
+    for most in (0, 3, len(ranked)):
+        assert spread_out(totals, sessions, step, most) == expected[:most]
     if step == 0:
         assert expected == sorted(expected)
 
 
 def test_units_without_a_session_set_nobody_back() -> None:
-    assert spread_out([3.0, 2.0, 1.0], [0, 0, 0], 10.0) == [0, 1, 2]
-    assert spread_out([3.0, 2.0, 1.0], [7, 7, 0], 10.0) == [0, 2, 1]
+    assert spread_out([3.0, 2.0, 1.0], [0, 0, 0], 10.0, 9) == [0, 1, 2]
+    assert spread_out([3.0, 2.0, 1.0], [7, 7, 0], 10.0, 9) == [0, 2, 1]
 
 
 THINGS = ("harbour", "church", "bridge", "garden", "market", "mill")
