@@ -1,6 +1,7 @@
 """Confidence: does a recall tell a question it can answer from one it cannot? Fits the coefficients, prints how well.
 
-    python -m benches.fit_confidence DATA [--embedder none|local|…] [--rows FILE]
+    python -m benches.fit_confidence DATA [--embedder none|local|…] [--keep FILE]
+    python -m benches.fit_confidence DATA --rows FILE…
 
 Memories and the questions put to them:
 
@@ -30,8 +31,9 @@ import numpy as np
 
 import memhop
 from benches import report
-from benches.locomo import EMBEDDERS, messages_of
+from benches.locomo import messages_of
 from benches.locomo_data import Conversation, Dataset, Question, load
+from memhop.cli.arguments import embedder_called
 from memhop.common.config import LOW_CONFIDENCE
 from memhop.search.confidence import Signs, variables
 
@@ -68,20 +70,22 @@ class Asked(NamedTuple):
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benches.fit_confidence", description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path, help="locomo json")
-    parser.add_argument("--embedder", choices=sorted(EMBEDDERS), default="none")
-    parser.add_argument("--rows", type=Path, help="where to keep what was asked, or to take it from")
+    parser.add_argument("--embedder", default="none", help="none, local, …, as the command line takes it")
+    parser.add_argument("--keep", type=Path, help="where to write what was asked and its signs")
+    parser.add_argument("--rows", type=Path, nargs="+", help="files so written, of one model or several, to fit to")
     options = parser.parse_args(argv)
     dataset = load(options.data)
     report.print_environment(report.environment(seed=SEED, data_sha256=dataset.sha256))
-    if options.rows and options.rows.exists():
-        kept = json.loads(options.rows.read_text())
+    if options.rows:
         rows = [
-            Row(kind, named, known, memory, source, Signs(*signs)) for kind, named, known, memory, source, signs in kept
+            Row(kind, named, known, memory, source, Signs(*signs))
+            for file in options.rows
+            for kind, named, known, memory, source, signs in json.loads(file.read_text())
         ]
     else:
-        rows = list(ask_everything(dataset, EMBEDDERS[options.embedder]()))
-        if options.rows:
-            options.rows.write_text(json.dumps(rows))
+        rows = list(ask_everything(dataset, embedder_called(options.embedder)))
+    if options.keep:
+        options.keep.write_text(json.dumps(rows))
     show(rows)
     return 0
 

@@ -10,7 +10,8 @@ Ranking finds the best of what there is; whether the best is any good shows in w
 A logistic function weighs them. Its coefficients come from questions put to the conversation they were written about,
 and to conversations they have nothing to do with: whole, by halves that lack the answer, as isolated notes, and as one
 to ten notes; with the names of the speakers in the question and without. `benches/fit_confidence.py` fits them, and
-prints how well they hold for a conversation that was left out.
+prints how well they hold for a conversation that was left out. Those for vectors are from a static and a contextual
+model together, for each of which alone they would be a little different and no better at telling known from unknown.
 
 A probability of what? In the fit, half of the questions can be answered. Where the memory is asked mostly what it
 knows, the true share is higher than what is said here, and lower where it is asked mostly what it does not.
@@ -48,7 +49,7 @@ class Coefficients(NamedTuple):
 
 
 WORDS = Coefficients(constant=0.55, held=10.71, missing=-2.21, units=-1.30)
-VECTORS = Coefficients(constant=-0.23, held=8.26, missing=-1.65, units=-1.40, near=5.99)
+VECTORS = Coefficients(constant=-0.71, held=8.62, missing=-1.48, units=-1.29, near=5.51)
 
 
 def confidence(signs: Signs) -> float:
