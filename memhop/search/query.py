@@ -17,7 +17,8 @@ from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import Layer, Role, Tier, label
-from memhop.search.time_window import Window, asks_present, windows, without_relative
+from memhop.search.rerank import When
+from memhop.search.time_window import Window, asks_first, asks_present, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,6 +86,8 @@ class Query(NamedTuple):
     windows: tuple[Window, ...]
     relative_time: bool
     present: bool
+    when: When
+    bare: str
     filters: Filters
     limit: int
     token_budget: int
@@ -120,6 +123,8 @@ def prepare(request: Request, now_ms: int) -> Query:
         windows=tuple(windows(text, asked_at)),
         relative_time=bare != text,
         present=asks_present(text),
+        when=_when(text, asked_at),
+        bare=bare,
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),
@@ -127,6 +132,12 @@ def prepare(request: Request, now_ms: int) -> Query:
         explain=bool(request.explain),
         notices=tuple(notices),
     )
+
+
+def _when(text: str, asked_at: int) -> When:
+    """The time whose state a question is about: the end of the last span it names, if that is past."""
+    past = [until for _, until in windows(text, asked_at) if until <= asked_at]
+    return When(max(past)) if past else When(first=asks_first(text))
 
 
 def _filters(request: Request) -> Filters:

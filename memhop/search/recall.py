@@ -22,7 +22,8 @@ from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
-from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights
+from memhop.search.rerank import Candidate, question, rerank
+from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -207,6 +208,7 @@ class Recaller:
             if not len(chosen):
                 continue
             fused = self._with_usage(layer, self._fuse(layer, query, scored, views, chosen), ids[chosen])
+            fused = self._reread(layer, fused, query, scored, views, chosen)
             order = _best_first(fused, ids[chosen], query.limit)
             if len(order):
                 lists[int(layer)] = (WEIGHTS[layer].across, chosen[order].tolist())
@@ -245,6 +247,29 @@ class Recaller:
             if counted is not None:
                 usage[row] = weight * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
+
+    def _reread(
+        self, layer: Layer, fused: fusion.Fused, query: Query, scored: _Scored, views: Views, chosen: NDArray[np.int64]
+    ) -> fusion.Fused:
+        """The layer with its best candidates looked at closely; all of them stay before the others."""
+        ids = views.units.ids
+        rows, candidates = [], []
+        for row in _best_first(fused, ids[chosen], RERANK.candidates):
+            record = self.store.record(int(ids[chosen[row]]))
+            unit = record.unit() if record is not None else None
+            if unit is not None:
+                rows.append(int(row))
+                candidates.append(Candidate(unit.plain, unit.at, float(fused.total[row])))
+        if len(rows) < 2:
+            return fused
+        terms = {use.term: use.idf for use in scored.words.uses}
+        added = rerank(question(query.text, terms, query.when, query.bare), candidates, WEIGHTS[layer])
+        total, parts = fused.total.copy(), dict(fused.parts)
+        for name, values in added.items():
+            parts[name] = np.zeros(len(total))
+            parts[name][rows] = values
+            total += parts[name]
+        return fusion.Fused(total, parts, fused.evidence)
 
     def _count(self, hits: list[Found]) -> None:
         for hit in hits[:_USED_HITS]:

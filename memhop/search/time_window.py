@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from memhop.common.clock import to_datetime
 
-_MONTHS = {
+MONTHS = {
     name: number
     for number, names in enumerate(
         (
@@ -28,15 +28,15 @@ _MONTHS = {
     )
     for name in names.split()
 }  # fmt: skip
-_WEEKDAYS = {
+WEEKDAYS = {
     name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
 }
 _ENGLISH_NUMBERS = {
     word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
 } | {"a": 1, "an": 1, "couple": 2}
-_HAN_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九十")} | {"两": 2, "〇": 0}
+HAN_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九十")} | {"两": 2, "〇": 0}
 
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _NUMBER = r"(\d{1,3}|" + "|".join(_ENGLISH_NUMBERS) + r")(?:\s+of)?"
 _HAN_NUMBER = r"(\d{1,3}|[一二两三四五六七八九十]{1,3})"
 _ISO = re.compile(r"\b(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?\b")
@@ -48,7 +48,7 @@ _IN_YEAR = re.compile(r"\b(?:in|during|of|year)\s+((?:19|20)\d{2})\b")
 _AGO = re.compile(rf"\b{_NUMBER}\s+(day|week|month|year)s?\s+ago\b")
 _PAST = re.compile(rf"\b(?:last|past|previous)\s+{_NUMBER}\s+(day|week|month|year)s?\b")
 _RELATIVE = re.compile(r"\b(last|previous|past|this)\s+(week|weekend|month|year)\b")
-_WEEKDAY = re.compile(r"\b(?:last|on|this past)\s+(" + "|".join(_WEEKDAYS) + r")\b")
+_WEEKDAY = re.compile(r"\b(?:last|on|this past)\s+(" + "|".join(WEEKDAYS) + r")\b")
 _DAYS = re.compile(r"\b(today|yesterday|tonight|last night|the day before yesterday)\b")
 _HAN_DATE = re.compile(
     r"(?:(\d{4}|今|去|前)年)?([0-9]{1,2}|[一二三四五六七八九十]{1,2})月(?:([0-9]{1,2}|[一二三四五六七八九十]{1,3})[日号])?"
@@ -79,6 +79,12 @@ _PRESENT = re.compile(
     re.IGNORECASE,
 )
 
+_FIRST = re.compile(
+    r"\b(?:first|originally|initially|at first|used to|formerly|previously|back then|before|earlier|old|oldest|until)\b"
+    r"|以前|原来|原先|最初|当初|起初|之前|从前|一开始|曾经|过去",
+    re.IGNORECASE,
+)
+
 Window = tuple[int, int]
 
 
@@ -102,6 +108,11 @@ def windows(text: str, asked_at: int) -> list[Window]:
 def asks_present(text: str) -> bool:
     """Whether a question says that it is about now: "these days", "currently", 现在."""
     return _PRESENT.search(text) is not None
+
+
+def asks_first(text: str) -> bool:
+    """Whether a question is about how things were before they changed: "originally", "used to", 以前."""
+    return _FIRST.search(text) is not None
 
 
 def without_relative(text: str) -> str:
@@ -128,7 +139,7 @@ def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:
         first = _span(match[2], _english_number(match[1]), today)[0]
         yield first, _span("day", 0, today)[1]
     for match in _WEEKDAY.finditer(text):
-        back = (today.weekday() - _WEEKDAYS[match[1]] - 1) % 7 + 1
+        back = (today.weekday() - WEEKDAYS[match[1]] - 1) % 7 + 1
         yield _span("day", back, today)
 
 
@@ -146,16 +157,16 @@ def _english_absolute(text: str, today: date) -> Iterator[tuple[date, date]]:
         taken.append(match.span())
     for match in _DAY_MONTH.finditer(text):
         if free(match):
-            yield from _date(match[3], _MONTHS[match[2]], match[1], today)
+            yield from _date(match[3], MONTHS[match[2]], match[1], today)
     for match in _MONTH_YEAR.finditer(text):
         if free(match):
-            yield from _date(match[2], _MONTHS[match[1]], None, today)
+            yield from _date(match[2], MONTHS[match[1]], None, today)
     for match in _MONTH_DAY.finditer(text):
         if free(match):
-            yield from _date(match[3], _MONTHS[match[1]], match[2], today)
+            yield from _date(match[3], MONTHS[match[1]], match[2], today)
     for match in _IN_MONTH.finditer(text):
         if free(match):
-            yield from _date(None, _MONTHS[match[1]], None, today)
+            yield from _date(None, MONTHS[match[1]], None, today)
     for match in _IN_YEAR.finditer(text):
         if free(match):
             yield date(int(match[1]), 1, 1), date(int(match[1]) + 1, 1, 1)
@@ -251,9 +262,9 @@ def _han_number(text: str) -> int:
     if text.isdigit():
         return int(text)
     if "十" not in text:
-        return _HAN_DIGITS[text[0]]
+        return HAN_DIGITS[text[0]]
     tens, _, ones = text.partition("十")  # of two digits side by side ("二三十天", 20 or 30 days) the first counts
-    return (_HAN_DIGITS[tens[0]] if tens else 1) * 10 + (_HAN_DIGITS[ones[0]] if ones else 0)
+    return (HAN_DIGITS[tens[0]] if tens else 1) * 10 + (HAN_DIGITS[ones[0]] if ones else 0)
 
 
 def _ms(day: date) -> int:
