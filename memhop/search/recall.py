@@ -263,7 +263,9 @@ class Recaller:
         if len(rows) < 2:
             return fused
         terms = {use.term: use.idf for use in scored.words.uses}
-        added = rerank(question(query.text, terms, query.when, query.bare), candidates, WEIGHTS[layer])
+        variants = {use.term: use.variants for use in scored.words.uses}
+        asked = question(query.text, terms, query.when, query.bare, variants)
+        added = rerank(asked, candidates, WEIGHTS[layer])
         total, parts = fused.total.copy(), dict(fused.parts)
         for name, values in added.items():
             parts[name] = np.zeros(len(total))

@@ -19,8 +19,9 @@ Pure functions; at most `RERANK.chars` characters of a text are read, whatever i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memhop.index.tokenizer import query_terms
@@ -32,6 +33,12 @@ _TOKEN = re.compile(rf"[^\W_{_UNSPACED}]+|[{_UNSPACED}]")
 _NEGATIONS = frozenset(
     "no not never none nobody nothing nowhere neither nor without cannot cant dont doesnt didnt isnt wont stopped "
     "stop stops t failed fails 不 没 沒 无 無 未 别 別 非 勿".split()
+)
+_CHANGES = frozenset(
+    "now new newly since instead longer anymore again back latest moved moves switched switches changed changes replaced "
+    "renamed upgraded updated raised lowered increased decreased cut doubled started starts joined left quit became "
+    "becomes took handed swapped migrated rolled extended shortened postponed slips slipped delayed corrected "
+    "现 新 改 换 搬 移 转 调 升 降 涨 已 交 接 变 起".split()
 )
 _BE = frozenset("is are was were be been being gets get got".split())
 _MARKS = re.compile(r"[’']")
@@ -56,8 +63,9 @@ class Question(NamedTuple):
     """A question made ready for reading candidates; see `question`."""
 
     tokens: tuple[str, ...]
+    verbatim: str  # as asked, casefolded
     terms: Mapping[str, float]
-    spaced: tuple[str, ...]  # the terms of spaced scripts, which stand in a text at the beginning of a word
+    spaced: Mapping[str, str]  # what may stand in a text at the beginning of a word, to the term it stands for
     telling: frozenset[str]  # the tokens that terms were made of
     values: tuple[Value, ...]
     negated: bool
@@ -71,25 +79,36 @@ class _Reading(NamedTuple):
     distinct: frozenset[str]
     places: dict[str, int]  # of the question's terms, by token
     covered: float  # idf of the terms held
+    verbatim: bool  # it holds the whole question as it was asked
     at: int
 
 
-def question(text: str, terms: Mapping[str, float], when: When, valued: str | None = None) -> Question:
+def question(
+    text: str,
+    terms: Mapping[str, float],
+    when: When,
+    valued: str | None = None,
+    variants: Mapping[str, Iterable[str]] = MappingProxyType({}),
+) -> Question:
     """A question made ready.
 
     Args:
         text: As asked.
         terms: Its index terms with their idf.
+        variants: Indexed terms that stand in for a term.
         valued: The part of the text whose values count, without times relative to now; None: all of it.
     """
+    spaced = {variant: term for term, others in variants.items() for variant in others}
+    spaced |= {term: term for term in terms if not _unspaced(term)}
     tokens = tuple(_tokens(text))
     telling = {token for token in set(tokens) if any(term in terms for term in query_terms(token))}
     unspaced = "".join(term for term in terms if _unspaced(term))
     telling |= {token for token in tokens if token in unspaced}
     return Question(
         tokens=tuple(_active(tokens)),
+        verbatim=text.strip().casefold(),
         terms=terms,
-        spaced=tuple(term for term in terms if not _unspaced(term)),
+        spaced=spaced,
         telling=frozenset(telling),
         values=tuple(values(text if valued is None else valued)),
         negated=not _NEGATIONS.isdisjoint(tokens),
@@ -156,18 +175,19 @@ def _read(asked: Question, passage: str, at: int, stems: dict[str, str]) -> _Rea
     for place, token in enumerate(tokens):
         stem = stems.get(token)
         if stem is None:
-            stem = stems[token] = max((term for term in asked.spaced if _is_form(token, term)), key=len, default="")
+            form = max((form for form in asked.spaced if _is_form(token, form)), key=len, default="")
+            stem = stems[token] = asked.spaced.get(form, "")
         if stem and stem not in places:
             places[stem] = place
+    folded = passage.casefold()
     if len(places) < len(asked.terms):
-        folded = passage.casefold()
         for term in asked.terms:
             if term not in places and not (term in asked.spaced and term.isalnum()):
                 found = folded.find(term)
                 if found >= 0:
                     places[term] = found if _unspaced(term) else len(tokens)
     covered = sum(asked.terms[term] for term in places)
-    return _Reading(tokens, frozenset(tokens), places, covered, at)
+    return _Reading(tokens, frozenset(tokens), places, covered, asked.verbatim in folded, at)
 
 
 def _is_form(token: str, stem: str) -> bool:
@@ -202,7 +222,8 @@ def _exact(asked: Question, reading: _Reading) -> float:
     pairs = {pair for pair in pairwise(asked.tokens) if not words.isdisjoint(pair)}
     there = set(pairwise(reading.tokens))
     alike = asked.negated != _NEGATIONS.isdisjoint(reading.distinct)
-    return (len(words & reading.distinct) + len(pairs & there) + alike) / (len(words) + len(pairs) + 1)
+    there_of = len(words & reading.distinct) + len(pairs & there) + alike + reading.verbatim
+    return there_of / (len(words) + len(pairs) + 2)
 
 
 def _order(asked: Question, reading: _Reading) -> float:
@@ -220,6 +241,8 @@ def _current(
     """What lifts each text on the subject of the best one just above those that are less current, `most` at most."""
     lifts = [0.0] * len(scores)
     best = max(range(len(scores)), key=lambda row: (scores[row], -row))
+    if readings[best].covered < RERANK.known * sum(asked.terms.values()):
+        return lifts
     subject = [row for row in range(len(scores)) if row == best or _same_subject(asked, readings, fits, best, row)]
     until = asked.when.until
 
@@ -239,15 +262,21 @@ def _current(
 def _same_subject(asked: Question, readings: list[_Reading], fits: list[float], best: int, row: int) -> bool:
     """Whether a text tells another state of what the best one is about.
 
-    It must share much of what the best one has of the question, or, when it shares less, begin with it. A near copy
-    that fits the question's values, words or their order less well is a look-alike and tells of something else.
+    Both hold two words of the question or more, and most of what the best one has of it; or both begin with what they
+    share, and the text speaks of a change. A near copy that fits the question's values, words or their order less well
+    is a look-alike and tells of something else.
     """
     mine, theirs = readings[row], readings[best]
+    if theirs.verbatim and not mine.verbatim:
+        return False
     shared = mine.places.keys() & theirs.places.keys()
     share = sum(asked.terms[term] for term in shared) / (theirs.covered or 1.0)
     if share < RERANK.subject:
         return False
-    if share < RERANK.sure_subject and min(mine.places[term] for term in shared) > RERANK.beginning:
+    begin = max(min(each.places[term] for term in shared) for each in (mine, theirs)) <= RERANK.beginning
+    if not begin and len(shared) < 2:
+        return False
+    if share < RERANK.sure_subject and not (begin and not _CHANGES.isdisjoint(mine.distinct)):
         return False
     alike = len(mine.distinct & theirs.distinct) >= RERANK.alike * max(len(mine.distinct), len(theirs.distinct))
     return fits[row] >= fits[best] or not alike
