@@ -41,6 +41,8 @@ _CHANGES = frozenset(
     "现 新 改 换 搬 移 转 调 升 降 涨 已 交 接 变 起".split()
 )
 _BE = frozenset("is are was were be been being gets get got".split())
+_COME = frozenset(("came", "come", "comes", "coming"))
+_BEFORE = re.compile(r"\bbefore\b.*|[^，,。]+?(?:之前|以前)", re.IGNORECASE | re.DOTALL)  # "before the move", 搬家之前
 _MARKS = re.compile(r"[’']")
 
 
@@ -66,7 +68,9 @@ class Question(NamedTuple):
     verbatim: str  # as asked, casefolded
     terms: Mapping[str, float]
     spaced: Mapping[str, str]  # what may stand in a text at the beginning of a word, to the term it stands for
+    subject: Mapping[str, float]  # the terms that say what is asked about, without those that only say when
     telling: frozenset[str]  # the tokens that terms were made of
+    order: tuple[str, ...]  # the terms as they follow one another, a passive turned round
     values: tuple[Value, ...]
     negated: bool
     when: When
@@ -78,7 +82,7 @@ class _Reading(NamedTuple):
     tokens: list[str]
     distinct: frozenset[str]
     places: dict[str, int]  # of the question's terms, by token
-    covered: float  # idf of the terms held
+    covered: float  # idf of the subject's terms held
     verbatim: bool  # it holds the whole question as it was asked
     at: int
 
@@ -104,16 +108,21 @@ def question(
     telling = {token for token in set(tokens) if any(term in terms for term in query_terms(token))}
     unspaced = "".join(term for term in terms if _unspaced(term))
     telling |= {token for token in tokens if token in unspaced}
-    return Question(
+    asked = Question(
         tokens=tuple(_active(tokens)),
         verbatim=text.strip().casefold(),
         terms=terms,
         spaced=spaced,
+        subject={term: terms[term] for term in dict.fromkeys(query_terms(_BEFORE.sub(" ", text))) if term in terms}
+        or terms,
         telling=frozenset(telling),
+        order=(),
         values=tuple(values(text if valued is None else valued)),
         negated=not _NEGATIONS.isdisjoint(tokens),
         when=when,
     )
+    places = _read(asked, text, 0, {}).places
+    return asked._replace(order=tuple(sorted(places, key=lambda term: places[term])))
 
 
 def rerank(asked: Question, candidates: Sequence[Candidate], weights: Weights) -> dict[str, list[float]]:
@@ -171,7 +180,6 @@ def _passage(asked: Question, text: str) -> str:
 def _read(asked: Question, passage: str, at: int, stems: dict[str, str]) -> _Reading:
     tokens = _active(_tokens(passage))
     places: dict[str, int] = {}
-    covered = 0.0
     for place, token in enumerate(tokens):
         stem = stems.get(token)
         if stem is None:
@@ -186,7 +194,7 @@ def _read(asked: Question, passage: str, at: int, stems: dict[str, str]) -> _Rea
                 found = folded.find(term)
                 if found >= 0:
                     places[term] = found if _unspaced(term) else len(tokens)
-    covered = sum(asked.terms[term] for term in places)
+    covered = sum(asked.subject.get(term, 0.0) for term in places)
     return _Reading(tokens, frozenset(tokens), places, covered, asked.verbatim in folded, at)
 
 
@@ -198,12 +206,14 @@ def _is_form(token: str, stem: str) -> bool:
 
 
 def _active(tokens: Sequence[str]) -> list[str]:
-    """Tokens with a passive turned round: "Bo was paid by Ann" as "Ann paid Bo", 甲被乙打 as 乙打甲."""
-    if "by" in tokens:
-        by = tokens.index("by")
-        for verb in range(by - 1, max(by - 4, 0), -1):
-            if tokens[verb - 1] in _BE:
-                return [*tokens[by + 1 :], *tokens[verb:by], *tokens[: verb - 1]]
+    """Tokens with a passive turned round: "Bo was paid by Ann" as "Ann paid Bo", "what came from Ann" as "Ann what came"."""
+    for place, token in enumerate(tokens):
+        if token == "by":
+            for verb in range(place - 1, max(place - 4, 0), -1):
+                if tokens[verb - 1] in _BE:
+                    return [*tokens[place + 1 :], *tokens[verb:place], *tokens[: verb - 1]]
+        elif token == "from" and place and tokens[place - 1] in _COME:
+            return [*tokens[place + 1 :], *tokens[:place]]
     return list(tokens)
 
 
@@ -228,11 +238,10 @@ def _exact(asked: Question, reading: _Reading) -> float:
 
 def _order(asked: Question, reading: _Reading) -> float:
     """Share of the neighbouring terms of the question that follow one another in the text."""
-    terms = [term for term in asked.terms if term in reading.places]
-    if len(terms) < 2:
+    places = [reading.places[term] for term in asked.order if term in reading.places]
+    if len(places) < 2:
         return 0.0
-    places = [reading.places[term] for term in terms]
-    return sum(first < then for first, then in pairwise(places)) / (len(asked.terms) - 1)
+    return sum(first < then for first, then in pairwise(places)) / (len(asked.order) - 1)
 
 
 def _current(
@@ -241,9 +250,14 @@ def _current(
     """What lifts each text on the subject of the best one just above those that are less current, `most` at most."""
     lifts = [0.0] * len(scores)
     best = max(range(len(scores)), key=lambda row: (scores[row], -row))
-    if readings[best].covered < RERANK.known * sum(asked.terms.values()):
+    if readings[best].covered < RERANK.known * sum(asked.subject.values()):
         return lifts
-    subject = [row for row in range(len(scores)) if row == best or _same_subject(asked, readings, fits, best, row)]
+    others = [row for row in range(len(scores)) if row != best and not _look_alike(readings, fits, best, row)]
+    subject = [best]
+    for member in subject:  # grows while it is read: what tells of the same as a member does so, too
+        subject += [
+            row for row in others if row not in subject and _same_subject(asked, readings[member], readings[row])
+        ]
     until = asked.when.until
 
     def preferred(row: int) -> tuple[bool, int]:
@@ -259,24 +273,27 @@ def _current(
     return lifts
 
 
-def _same_subject(asked: Question, readings: list[_Reading], fits: list[float], best: int, row: int) -> bool:
-    """Whether a text tells another state of what the best one is about.
-
-    Both hold two words of the question or more, and most of what the best one has of it; or both begin with what they
-    share, and the text speaks of a change. A near copy that fits the question's values, words or their order less well
-    is a look-alike and tells of something else.
-    """
+def _look_alike(readings: list[_Reading], fits: list[float], best: int, row: int) -> bool:
+    """Whether a text tells of something else than the best one because it fits the question less well though it is a
+    near copy, or lacks the question as it was asked."""
     mine, theirs = readings[row], readings[best]
     if theirs.verbatim and not mine.verbatim:
-        return False
-    shared = mine.places.keys() & theirs.places.keys()
-    share = sum(asked.terms[term] for term in shared) / (theirs.covered or 1.0)
-    if share < RERANK.subject:
-        return False
-    begin = max(min(each.places[term] for term in shared) for each in (mine, theirs)) <= RERANK.beginning
-    if not begin and len(shared) < 2:
-        return False
-    if share < RERANK.sure_subject and not (begin and not _CHANGES.isdisjoint(mine.distinct)):
-        return False
+        return True
     alike = len(mine.distinct & theirs.distinct) >= RERANK.alike * max(len(mine.distinct), len(theirs.distinct))
-    return fits[row] >= fits[best] or not alike
+    return alike and fits[row] < fits[best]
+
+
+def _same_subject(asked: Question, known: _Reading, other: _Reading) -> bool:
+    """Whether another text tells of the subject of a known one, perhaps of another state of it.
+
+    Both hold two words of the question or more, and the other most of what the known one has of it; or both begin with
+    what they share, and the other speaks of a change.
+    """
+    shared = known.places.keys() & other.places.keys() & asked.subject.keys()
+    share = sum(asked.subject[term] for term in shared) / (known.covered or 1.0)
+    if not shared or share < RERANK.subject:
+        return False
+    begin = max(min(each.places[term] for term in shared) for each in (known, other)) <= RERANK.beginning
+    if share < RERANK.sure_subject:
+        return begin and not _CHANGES.isdisjoint(other.distinct)
+    return begin or len(shared) > 1

@@ -2,7 +2,7 @@
 
 `windows("what broke last month?", asked_at)` gives half-open intervals in Unix ms. English and Chinese, in the
 forms people type: days (today, 昨天, 3 days ago), weeks (last week, 上周, last Friday, 上周五), months (last month,
-in March, March 2023, 上个月, 三月), years (last year, in 2023, 去年), dates (8 May, May 8th 2023, 2023-05-08,
+in March, March 2023, 上个月, 三月), seasons of the northern half (last autumn, 去年冬天), years (last year, in 2023, 去年), dates (8 May, May 8th 2023, 2023-05-08,
 5月8日). A month or date without a year means its most recent past occurrence. All in UTC; weeks start on Monday.
 
 What is not recognised gives no window: the words still count for the lexical channel.
@@ -48,6 +48,8 @@ _IN_YEAR = re.compile(r"\b(?:in|during|of|year)\s+((?:19|20)\d{2})\b")
 _AGO = re.compile(rf"\b{_NUMBER}\s+(day|week|month|year)s?\s+ago\b")
 _PAST = re.compile(rf"\b(?:last|past|previous)\s+{_NUMBER}\s+(day|week|month|year)s?\b")
 _RELATIVE = re.compile(r"\b(last|previous|past|this)\s+(week|weekend|month|year)\b")
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
+_SEASON = re.compile(r"\b(?:last|this past|previous|past)\s(spring|summer|autumn|fall|winter)\b")
 _WEEKDAY = re.compile(r"\b(?:last|on|this past)\s+(" + "|".join(WEEKDAYS) + r")\b")
 _DAYS = re.compile(r"\b(today|yesterday|tonight|last night|the day before yesterday)\b")
 _HAN_DATE = re.compile(
@@ -56,6 +58,7 @@ _HAN_DATE = re.compile(
 _HAN_YEAR = re.compile(r"(\d{4})年(?!\d{0,2}[一二三四五六七八九十]*月)")
 _HAN_AGO = re.compile(_HAN_NUMBER + r"(?:个)?(天|周|星期|月|年)(?:以)?前")
 _HAN_WEEKDAY = re.compile(r"(上|这|本)(?:个)?(?:周|星期|礼拜)([一二三四五六日天])")
+_HAN_SEASON = re.compile(r"(去年|今年|前年|上个)([春夏秋冬])[天季]?")
 _HAN_WORDS = {
     "今天": ("day", 0), "昨天": ("day", 1), "昨晚": ("day", 1), "前天": ("day", 2), "今年": ("year", 0),
     "去年": ("year", 1), "前年": ("year", 2),
@@ -65,7 +68,18 @@ _HAN_SPAN = re.compile(r"(上上|上|这|本)(?:个|一)?(周|星期|礼拜|月)
 _RELATIVE_WORDS = re.compile(
     "|".join(
         f"(?:{pattern.pattern})"
-        for pattern in (_DAYS, _RELATIVE, _AGO, _PAST, _WEEKDAY, _HAN_AGO, _HAN_WEEKDAY, _HAN_SPAN)
+        for pattern in (
+            _DAYS,
+            _RELATIVE,
+            _SEASON,
+            _AGO,
+            _PAST,
+            _WEEKDAY,
+            _HAN_SEASON,
+            _HAN_AGO,
+            _HAN_WEEKDAY,
+            _HAN_SPAN,
+        )
     )
     + "|(?:"
     + "|".join(sorted(_HAN_WORDS, key=len, reverse=True))
@@ -133,6 +147,8 @@ def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:
             yield monday + timedelta(days=5), end
         else:
             yield _span(match[2], 0 if match[1] == "this" else 1, today)
+    for match in _SEASON.finditer(text):
+        yield _season(_SEASONS[match[1]], today.year, today)
     for match in _AGO.finditer(text):
         yield _around(match[2], _english_number(match[1]), today)
     for match in _PAST.finditer(text):
@@ -174,10 +190,13 @@ def _english_absolute(text: str, today: date) -> Iterator[tuple[date, date]]:
 
 def _han(text: str, today: date) -> Iterator[tuple[date, date]]:
     dates = list(_HAN_DATE.finditer(text))
-    bare = _HAN_DATE.sub(" ", text)  # 去年三月 is a month, not also a year
+    bare = _HAN_SEASON.sub(" ", _HAN_DATE.sub(" ", text))  # 去年三月 is a month, not also a year
     for word, (unit, back) in _HAN_WORDS.items():
         if word in bare:
             yield _span(unit, back, today)
+    for match in _HAN_SEASON.finditer(text):
+        back = {"去年": 1, "前年": 2}.get(match[1], 0)
+        yield _season(_SEASONS[match[2]], today.year - back, today)
     for match in _HAN_SPAN.finditer(text):
         back = {"上上": 2, "上": 1}.get(match[1], 0)
         yield _span("month" if match[2] == "月" else "week", back, today)
@@ -212,6 +231,14 @@ def _span(unit: str, back: int, today: date) -> tuple[date, date]:
         return date(today.year - back, 1, 1), date(today.year - back + 1, 1, 1)
     except (ValueError, OverflowError):
         return date.min, date.min
+
+
+def _season(month: int, year: int, today: date) -> tuple[date, date]:
+    """The three months from the first of `month` in that year, or in the latest year before in which they are over."""
+    start = year * 12 + month - 1
+    if _month_start(start + 3) > today:
+        start -= 12
+    return _month_start(start), _month_start(start + 3)
 
 
 def _around(unit: str, back: int, today: date) -> tuple[date, date]:
