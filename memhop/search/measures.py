@@ -80,16 +80,31 @@ for _dimension, _factors in _TABLE.items():
         for _name in _names.split():
             UNITS[_name] = (*UNITS.get(_name, ()), (_dimension, _factor))
 
-_LATIN = sorted((name for name in [*UNITS, *_FAHRENHEIT] if name.isascii() and name.isalpha()), key=len, reverse=True)
-_OTHER = sorted(
-    (name for name in [*UNITS, *_FAHRENHEIT] if not (name.isascii() and name.isalpha())), key=len, reverse=True
-)
-_COUNTERS = "个個人台次条條名位只隻张張件份章楼樓层層号號倍页頁本把辆輛间間盒片粒杯瓶种種项項步级級岁歲"
-UNIT: Final = re.compile(
-    r"\s?-?(?:(?:degrees?\s)?(?P<latin>" + "|".join(_LATIN) + r")(?![a-z])"
-    r"|(?P<other>" + "|".join(map(re.escape, _OTHER)) + r"))"
-)
-COUNTER: Final = re.compile(f"[{_COUNTERS}]")
+_COUNTERS = frozenset("个個人台次条條名位只隻张張件份章楼樓层層号號倍页頁本把辆輛间間盒片粒杯瓶种種项項步级級岁歲")
+_LATIN = re.compile(r"\s?-?(?:degrees?\s(?=[cf]))?([a-zµ°%$€£¥]+)")
+_LONGEST = max(len(name) for name in [*UNITS] if not name.isascii())
+
+
+def unit_at(text: str, start: int) -> tuple[str, int] | None:
+    """The unit that stands at a place of a text of lower case, perhaps after a blank or a hyphen, and where it ends."""
+    match = _LATIN.match(text, start)
+    if match:
+        name = match[1]
+        if name in UNITS or name in _FAHRENHEIT:
+            return name, match.end()
+        return (name[0], match.start(1) + 1) if name[0] in "%$€£¥°" else None
+    start += text.startswith(" ", start)
+    for length in range(_LONGEST, 0, -1):
+        if (name := text[start : start + length]) in UNITS:
+            return name, start + len(name)
+    return None
+
+
+def is_counted(text: str, start: int) -> bool:
+    """Whether a measure word stands at a place of a text: 三个, 5 楼."""
+    return text[start : start + 1] in _COUNTERS
+
+
 MONEY_BEFORE: Final = re.compile(r"([$€£¥])\s?$")
 
 

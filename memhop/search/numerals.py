@@ -30,20 +30,25 @@ _HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "萬": 10**4, "
 SHARES = {"half": 0.5, "a quarter": 0.25, "three quarters": 0.75, "3 quarters": 0.75}
 _SUFFIXES = {"k": 1e3, "万": 1e4, "萬": 1e4, "亿": 1e8, "億": 1e8} | {name: float(n) for name, n in _SCALES.items()}
 
-WORD = "|".join(sorted(_ONES | _TENS | _SCALES, key=len, reverse=True))
+WORDS = frozenset(_ONES | _TENS | _SCALES)
 HAN = "".join(char for char in dict.fromkeys([*HAN_DIGITS, *_HAN_SCALES]) if char != "两")  # also a weight: 二两
-DIGITS = r"\d{1,15}(?!\d)"
 
+# Each pattern begins with what is rare, so that text without numbers is passed over quickly; what may not stand before
+# a number is therefore looked at afterwards.
 _FRACTIONS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "兩": "两", "點": "点"})
-_NUMERAL = re.compile(
-    rf"(?P<sign>(?<![^\s(\[=:,])-)?(?<![a-z\d_.])(?<![a-z]-)"
-    rf"(?P<digits>(?:\d{{1,3}}(?:,\d{{3}})+(?!\d)|{DIGITS})?(?:\.{DIGITS})?)(?<=\d)(?!\.\d)"
-    rf"(?:\s?(?P<suffix>k|dozen|hundred|thousand|million|billion|[万萬亿億])(?![a-z]))?"
-    rf"|\b(?P<words>(?:{WORD}|half an?(?= dozen\b))(?:(?:\s|-|\sand\s){{1,2}}(?:{WORD})){{0,12}})\b(?!\squarters)"
-    rf"|\b(?P<share>{'|'.join(SHARES)})(?:\sof)?(?:\san?)?(?=\s)"
-    rf"|\b(?P<article>an?)(?=\s)"
-    rf"|(?P<han>(?:百分之)?(?:[{HAN}半]|(?<![一二三四五六七八九十百])两){{1,12}})"
+_BARE_POINT = re.compile(r"\.(?<!\d\.)(?=\d)")
+_DIGITS = re.compile(
+    r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,15}(?!\d))(?:\.\d{1,15}(?!\d))?(?!\.\d)"
+    r"(?:\s?(k|dozen|hundred|thousand|million|billion|[万萬亿億])(?![a-z]))?"
 )
+_ANY_WORD = "|".join(sorted(WORDS, key=len, reverse=True))
+_WORDS = re.compile(
+    rf"\b(?:{_ANY_WORD}|half\san?(?=\sdozen\b))(?:(?:\s|-|\sand\s){{1,2}}(?:{_ANY_WORD})){{0,12}}\b(?!\squarters)"
+)
+_SHARE = re.compile(rf"\b({'|'.join(SHARES)})(?:\sof)?(?:\san?)?(?=\s)")
+_ARTICLE = re.compile(r"\ban?(?=\s)")
+_HAN = re.compile(rf"[{HAN}半两](?:[{HAN}半]|(?<![一二三四五六七八九十百])两){{0,11}}")
+_OPENING = frozenset(" \t\n([=:,")
 
 
 class Numeral(NamedTuple):
@@ -62,31 +67,55 @@ class Numeral(NamedTuple):
 
 
 def normal_digits(text: str) -> str:
-    """Vulgar fractions as decimals, for the compatibility forms of Unicode would make 11⁄2 of 1½."""
-    return text.translate(_FRACTIONS)
+    """Vulgar fractions as decimals, for the compatibility forms of Unicode would make 11⁄2 of 1½; and .5 as 0.5."""
+    return _BARE_POINT.sub("0.", text if text.isascii() else text.translate(_FRACTIONS))
 
 
-def numerals(text: str) -> Iterator[Numeral]:
-    """The numbers in a text of lower case, from left to right. Cost: linear."""
-    for match in _NUMERAL.finditer(text):
-        kind = match.lastgroup
+def numerals(text: str) -> list[Numeral]:
+    """The numbers in a text of lower case, from left to right; some may overlap. Cost: linear."""
+    found = [*_in_digits(text)]
+    if not text.isascii():
+        found += _in_han(text)
+    for match in _WORDS.finditer(text):
+        found += _in_words(match.group(), match.start())
+    found += [Numeral(*match.span(), SHARES[match[1]], match[1], bare=False) for match in _SHARE.finditer(text)]
+    found += [Numeral(*match.span(), 1.0, "a", bare=False) for match in _ARTICLE.finditer(text)]
+    return sorted(found, key=lambda numeral: (numeral.start, -numeral.end))
+
+
+def _in_digits(text: str) -> Iterator[Numeral]:
+    for match in _DIGITS.finditer(text):
         start, end = match.span()
-        if kind in ("digits", "suffix"):
-            amount = float(match["digits"].replace(",", "")) * _SUFFIXES.get(match["suffix"] or "", 1.0)
-            yield Numeral(start, end, -amount if match["sign"] else amount, match.group(), bare=True)
-        elif kind == "words":
-            yield from _words(match["words"], start)
-        elif kind == "share":
-            yield Numeral(start, end, SHARES[match["share"]], match["share"], bare=False)
-        elif kind == "article":
-            yield Numeral(start, end, 1.0, "a", bare=False)
-        elif kind == "han":
-            written = match["han"].removeprefix("百分之")
-            percent = len(written) < end - start
-            yield Numeral(start, end, han_amount(written), written, bare=len(written) > 1, percent=percent)
+        before = text[start - 1] if start else " "
+        if before == "." or before == "_" or "a" <= before <= "z" or before.isdecimal():
+            continue  # part of a name, a version or a serial
+        amount = float(match.group().removesuffix(match[1] or "").strip().replace(",", ""))
+        amount *= _SUFFIXES.get(match[1] or "", 1.0)
+        if before == "-":
+            further = text[start - 2] if start > 1 else " "
+            if "a" <= further <= "z":
+                continue
+            if further in _OPENING:
+                amount = -amount
+        yield Numeral(start, end, amount, match.group(), bare=True)
 
 
-def _words(text: str, start: int) -> Iterator[Numeral]:
+def _in_han(text: str) -> Iterator[Numeral]:
+    for match in _HAN.finditer(text):
+        start, end = match.span()
+        written = match.group()
+        if written.startswith("两") and start and text[start - 1] in "一二三四五六七八九十百":
+            continue
+        percent = written.startswith("百") and text.startswith("分之", start + 1)
+        if percent:
+            continue
+        if text.startswith("百分之", max(0, start - 3)) and start >= 3:
+            yield Numeral(start - 3, end, han_amount(written), written, bare=True, percent=True)
+        else:
+            yield Numeral(start, end, han_amount(written), written, bare=len(written) > 1)
+
+
+def _in_words(text: str, start: int) -> Iterator[Numeral]:
     """English number words; a run of words that do not make one number ("two three") makes several."""
     total = part = 0.0
     begun = ended = -1

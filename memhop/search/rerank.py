@@ -35,7 +35,8 @@ _NEGATIONS = frozenset(
     "stop stops t failed fails 不 没 沒 无 無 未 别 別 非 勿".split()
 )
 _CHANGES = frozenset(
-    "now new newly since instead longer anymore again back latest moved moves switched switches changed changes replaced "
+    "now new newly since instead longer anymore again back latest moved moves switched switches changed changes "
+    "replaced "
     "renamed upgraded updated raised lowered increased decreased cut doubled started starts joined left quit became "
     "becomes took handed swapped migrated rolled extended shortened postponed slips slipped delayed corrected "
     "现 新 改 换 搬 移 转 调 升 降 涨 已 交 接 变 起".split()
@@ -64,12 +65,13 @@ class When(NamedTuple):
 class Question(NamedTuple):
     """A question made ready for reading candidates; see `question`."""
 
-    tokens: tuple[str, ...]
     verbatim: str  # as asked, casefolded
     terms: Mapping[str, float]
-    spaced: Mapping[str, str]  # what may stand in a text at the beginning of a word, to the term it stands for
+    forms: Mapping[str, tuple[tuple[str, str], ...]]  # two letters to the word forms that begin so, each with its term
+    runs: tuple[str, ...]  # the other terms, of unspaced scripts and compounds, which may stand anywhere
     subject: Mapping[str, float]  # the terms that say what is asked about, without those that only say when
     telling: frozenset[str]  # the tokens that terms were made of
+    pairs: frozenset[str]  # neighbouring tokens, one of them telling at least, as `_spelt` writes them
     order: tuple[str, ...]  # the terms as they follow one another, a passive turned round
     values: tuple[Value, ...]
     negated: bool
@@ -103,19 +105,24 @@ def question(
         valued: The part of the text whose values count, without times relative to now; None: all of it.
     """
     spaced = {variant: term for term, others in variants.items() for variant in others}
-    spaced |= {term: term for term in terms if not _unspaced(term)}
-    tokens = tuple(_tokens(text))
+    spaced |= {term: term for term in terms if term.isalnum() and not _unspaced(term)}
+    forms: dict[str, tuple[tuple[str, str], ...]] = {}
+    for form in sorted(spaced, key=len, reverse=True):
+        forms[form[:2]] = (*forms.get(form[:2], ()), (form, spaced[form]))
+    tokens = tuple(_tokens(text.casefold()))
     telling = {token for token in set(tokens) if any(term in terms for term in query_terms(token))}
     unspaced = "".join(term for term in terms if _unspaced(term))
     telling |= {token for token in tokens if token in unspaced}
+    turned = _active(tokens)
     asked = Question(
-        tokens=tuple(_active(tokens)),
         verbatim=text.strip().casefold(),
         terms=terms,
-        spaced=spaced,
+        forms=forms,
+        runs=tuple(term for term in terms if _unspaced(term) or not term.isalnum()),
         subject={term: terms[term] for term in dict.fromkeys(query_terms(_BEFORE.sub(" ", text))) if term in terms}
         or terms,
         telling=frozenset(telling),
+        pairs=frozenset(_spelt(pair) for pair in pairwise(turned) if not telling.isdisjoint(pair)),
         order=(),
         values=tuple(values(text if valued is None else valued)),
         negated=not _NEGATIONS.isdisjoint(tokens),
@@ -157,9 +164,14 @@ def rerank(asked: Question, candidates: Sequence[Candidate], weights: Weights) -
     return added
 
 
-def _tokens(text: str) -> list[str]:
+def _tokens(folded: str) -> list[str]:
     """Words of spaced scripts without apostrophes, and single characters of others."""
-    return _TOKEN.findall(_MARKS.sub("", text.casefold()))
+    return _TOKEN.findall(_MARKS.sub("", folded))
+
+
+def _spelt(tokens: Sequence[str]) -> str:
+    """Tokens as one string, in which whole tokens can be sought."""
+    return f" {' '.join(tokens)} "
 
 
 def _unspaced(term: str) -> bool:
@@ -178,24 +190,25 @@ def _passage(asked: Question, text: str) -> str:
 
 
 def _read(asked: Question, passage: str, at: int, stems: dict[str, str]) -> _Reading:
-    tokens = _active(_tokens(passage))
-    places: dict[str, int] = {}
-    for place, token in enumerate(tokens):
-        stem = stems.get(token)
-        if stem is None:
-            form = max((form for form in asked.spaced if _is_form(token, form)), key=len, default="")
-            stem = stems[token] = asked.spaced.get(form, "")
-        if stem and stem not in places:
-            places[stem] = place
+    """A passage as the question sees it. `stems` remembers what a word stands for, from one passage to the next."""
     folded = passage.casefold()
-    if len(places) < len(asked.terms):
-        for term in asked.terms:
-            if term not in places and not (term in asked.spaced and term.isalnum()):
-                found = folded.find(term)
-                if found >= 0:
-                    places[term] = found if _unspaced(term) else len(tokens)
+    tokens = _active(_tokens(folded))
+    distinct = frozenset(tokens)
+    places: dict[str, int] = {}
+    for token in distinct:
+        term = stems.get(token)
+        if term is None:
+            found = (term for form, term in asked.forms.get(token[:2], ()) if _is_form(token, form))
+            term = stems[token] = next(found, "")
+        if term:
+            place = tokens.index(token)
+            places[term] = min(place, places.get(term, place))
+    for term in asked.runs:
+        start = folded.find(term)
+        if start >= 0:
+            places[term] = start if _unspaced(term) else len(tokens)
     covered = sum(asked.subject.get(term, 0.0) for term in places)
-    return _Reading(tokens, frozenset(tokens), places, covered, asked.verbatim in folded, at)
+    return _Reading(tokens, distinct, places, covered, asked.verbatim in folded, at)
 
 
 def _is_form(token: str, stem: str) -> bool:
@@ -206,7 +219,7 @@ def _is_form(token: str, stem: str) -> bool:
 
 
 def _active(tokens: Sequence[str]) -> list[str]:
-    """Tokens with a passive turned round: "Bo was paid by Ann" as "Ann paid Bo", "what came from Ann" as "Ann what came"."""
+    """Tokens with a passive turned round: "Bo was paid by Ann" as "Ann paid Bo"; "what came from Ann" too."""
     for place, token in enumerate(tokens):
         if token == "by":
             for verb in range(place - 1, max(place - 4, 0), -1):
@@ -221,18 +234,19 @@ def _value(asked: Question, passages: list[str]) -> list[float]:
     """Mean agreement of each text with the named values."""
     if not asked.values:
         return [0.0] * len(passages)
-    marks = [told(passage) for passage in passages]
+    marks = [told(passage, asked.values) for passage in passages]
     return [sum(agreement(value, each) for value in asked.values) / len(asked.values) for each in marks]
 
 
 def _exact(asked: Question, reading: _Reading) -> float:
-    """Share of the question's telling words, and of its pairs with at least one of them, that stand there as asked;
-    saying no, or not, like the question is worth one of them."""
-    words = {token for token in asked.tokens if token in asked.telling}
-    pairs = {pair for pair in pairwise(asked.tokens) if not words.isdisjoint(pair)}
-    there = set(pairwise(reading.tokens))
+    """Share of the question's telling words, and of its pairs with at least one of them, that stand there as asked.
+
+    The whole question, word for word, and saying no or not like the question, are worth one of them each.
+    """
+    words, pairs = asked.telling, asked.pairs
+    there = _spelt(reading.tokens)
     alike = asked.negated != _NEGATIONS.isdisjoint(reading.distinct)
-    there_of = len(words & reading.distinct) + len(pairs & there) + alike + reading.verbatim
+    there_of = len(words & reading.distinct) + sum(pair in there for pair in pairs) + alike + reading.verbatim
     return there_of / (len(words) + len(pairs) + 2)
 
 

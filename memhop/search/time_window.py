@@ -2,8 +2,9 @@
 
 `windows("what broke last month?", asked_at)` gives half-open intervals in Unix ms. English and Chinese, in the
 forms people type: days (today, 昨天, 3 days ago), weeks (last week, 上周, last Friday, 上周五), months (last month,
-in March, March 2023, 上个月, 三月), seasons of the northern half (last autumn, 去年冬天), years (last year, in 2023, 去年), dates (8 May, May 8th 2023, 2023-05-08,
-5月8日). A month or date without a year means its most recent past occurrence. All in UTC; weeks start on Monday.
+in March, March 2023, 上个月, 三月), seasons of the northern half of the globe (last autumn, 去年冬天), years (last
+year, in 2023, 去年), dates (8 May, May 8th 2023, 2023-05-08, 5月8日). A month or date without a year means its most
+recent past occurrence. All in UTC; weeks start on Monday.
 
 What is not recognised gives no window: the words still count for the lexical channel.
 """
