@@ -36,6 +36,7 @@ HAN = "".join(char for char in dict.fromkeys([*HAN_DIGITS, *_HAN_SCALES]) if cha
 # Each pattern begins with what is rare, so that text without numbers is passed over quickly; what may not stand before
 # a number is therefore looked at afterwards.
 _FRACTIONS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "兩": "两", "點": "点"})
+_FRACTION = re.compile("[½¼¾兩點]")
 _BARE_POINT = re.compile(r"\.(?<!\d\.)(?=\d)")
 _DIGITS = re.compile(
     r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,15}(?!\d))(?:\.\d{1,15}(?!\d))?(?!\.\d)"
@@ -68,7 +69,7 @@ class Numeral(NamedTuple):
 
 def normal_digits(text: str) -> str:
     """Vulgar fractions as decimals, for the compatibility forms of Unicode would make 11⁄2 of 1½; and .5 as 0.5."""
-    return _BARE_POINT.sub("0.", text if text.isascii() else text.translate(_FRACTIONS))
+    return _BARE_POINT.sub("0.", text.translate(_FRACTIONS) if _FRACTION.search(text) else text)
 
 
 def numerals(text: str) -> list[Numeral]:

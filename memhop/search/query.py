@@ -18,7 +18,7 @@ from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import Layer, Role, Tier, label
 from memhop.search.rerank import When
-from memhop.search.time_window import Window, asks_first, asks_present, windows, without_relative
+from memhop.search.time_window import Window, asks_event, asks_first, asks_present, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class Query(NamedTuple):
     windows: tuple[Window, ...]
     relative_time: bool
     present: bool
-    when: When
+    when: When | None
     bare: str
     filters: Filters
     limit: int
@@ -134,10 +134,15 @@ def prepare(request: Request, now_ms: int) -> Query:
     )
 
 
-def _when(text: str, asked_at: int) -> When:
-    """The time whose state a question is about: the end of the last span it names, if that is past."""
+def _when(text: str, asked_at: int) -> When | None:
+    """The time whose state a question is about: the end of the last span it names, if that is past; else a beginning,
+    or the present. None: it is about an event, of which there may be many, all true."""
     past = [until for _, until in windows(text, asked_at) if until <= asked_at]
-    return When(max(past)) if past else When(first=asks_first(text))
+    if past:
+        return When(until=max(past))
+    if asks_first(text):
+        return When(first=True)
+    return When() if asks_present(text) or not asks_event(text) else None
 
 
 def _filters(request: Request) -> Filters:

@@ -75,7 +75,7 @@ class Question(NamedTuple):
     order: tuple[str, ...]  # the terms as they follow one another, a passive turned round
     values: tuple[Value, ...]
     negated: bool
-    when: When
+    when: When | None
 
 
 class _Reading(NamedTuple):
@@ -92,7 +92,7 @@ class _Reading(NamedTuple):
 def question(
     text: str,
     terms: Mapping[str, float],
-    when: When,
+    when: When | None,
     valued: str | None = None,
     variants: Mapping[str, Iterable[str]] = MappingProxyType({}),
 ) -> Question:
@@ -110,9 +110,12 @@ def question(
     for form in sorted(spaced, key=len, reverse=True):
         forms[form[:2]] = (*forms.get(form[:2], ()), (form, spaced[form]))
     tokens = tuple(_tokens(text.casefold()))
-    telling = {token for token in set(tokens) if any(term in terms for term in query_terms(token))}
     unspaced = "".join(term for term in terms if _unspaced(term))
-    telling |= {token for token in tokens if token in unspaced}
+    telling = {
+        token
+        for token in tokens
+        if (token in unspaced if _unspaced(token) else not terms.keys().isdisjoint(query_terms(token)))
+    }
     turned = _active(tokens)
     asked = Question(
         verbatim=text.strip().casefold(),
@@ -157,8 +160,8 @@ def rerank(asked: Question, candidates: Sequence[Candidate], weights: Weights) -
         if weight and any(share > least for share in shares):
             added[name] = [best * weight * (share - least) for share in shares]
             scores = [score + more for score, more in zip(scores, added[name], strict=True)]
-    if weights.current:
-        lifts = _current(asked, readings, scores, fits, weights.current * best)
+    if weights.current and asked.when is not None:
+        lifts = _current(asked, asked.when, readings, scores, fits, weights.current * best)
         if any(lifts):
             added["current"] = lifts
     return added
@@ -220,14 +223,15 @@ def _is_form(token: str, stem: str) -> bool:
 
 def _active(tokens: Sequence[str]) -> list[str]:
     """Tokens with a passive turned round: "Bo was paid by Ann" as "Ann paid Bo"; "what came from Ann" too."""
-    for place, token in enumerate(tokens):
-        if token == "by":
-            for verb in range(place - 1, max(place - 4, 0), -1):
-                if tokens[verb - 1] in _BE:
-                    return [*tokens[place + 1 :], *tokens[verb:place], *tokens[: verb - 1]]
-        elif token == "from" and place and tokens[place - 1] in _COME:
-            return [*tokens[place + 1 :], *tokens[:place]]
-    return list(tokens)
+    tokens = list(tokens)
+    if "by" in tokens:
+        place = tokens.index("by")
+        for verb in range(place - 1, max(place - 4, 0), -1):
+            if tokens[verb - 1] in _BE:
+                return [*tokens[place + 1 :], *tokens[verb:place], *tokens[: verb - 1]]
+    elif "from" in tokens and (place := tokens.index("from")) and tokens[place - 1] in _COME:
+        return [*tokens[place + 1 :], *tokens[:place]]
+    return tokens
 
 
 def _value(asked: Question, passages: list[str]) -> list[float]:
@@ -259,7 +263,7 @@ def _order(asked: Question, reading: _Reading) -> float:
 
 
 def _current(
-    asked: Question, readings: list[_Reading], scores: list[float], fits: list[float], most: float
+    asked: Question, when: When, readings: list[_Reading], scores: list[float], fits: list[float], most: float
 ) -> list[float]:
     """What lifts each text on the subject of the best one just above those that are less current, `most` at most."""
     lifts = [0.0] * len(scores)
@@ -272,11 +276,13 @@ def _current(
         subject += [
             row for row in others if row not in subject and _same_subject(asked, readings[member], readings[row])
         ]
-    until = asked.when.until
+    if len(subject) > RERANK.states:
+        return lifts
+    until = when.until
 
     def preferred(row: int) -> tuple[bool, int]:
         at = readings[row].at
-        return until is None or at < until, -at if asked.when.first else at
+        return until is None or at < until, -at if when.first else at
 
     reached = -1.0
     for row in sorted(subject, key=preferred):

@@ -100,6 +100,8 @@ _FIRST = re.compile(
     re.IGNORECASE,
 )
 
+_TOLD = re.compile(r"\b(?:did|was|were|had)\b|[过過]|了(?![吗嗎呢啊]?\s*[？?。]?\s*$)", re.IGNORECASE)
+
 Window = tuple[int, int]
 
 
@@ -128,6 +130,11 @@ def asks_present(text: str) -> bool:
 def asks_first(text: str) -> bool:
     """Whether a question is about how things were before they changed: "originally", "used to", 以前."""
     return _FIRST.search(text) is not None
+
+
+def asks_event(text: str) -> bool:
+    """Whether a question is about something that happened, not how things are: "did", "was", 去过, 演了什么."""
+    return _TOLD.search(text) is not None
 
 
 def without_relative(text: str) -> str:

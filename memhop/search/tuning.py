@@ -39,8 +39,9 @@ class Rerank(NamedTuple):
     candidates: int = 30  # of each layer
     chars: int = 2000  # of a candidate that are read
     searched_chars: int = 65_536  # of a candidate, for the place from which to read
+    states: int = 5  # most texts that tell of one subject's states; more of them are a topic
     known: float = 0.5  # share of the question's idf mass that the best one must have for a subject to be known
-    subject: float = 0.3  # share of the best one's idf mass that a text on the same subject has, if it begins with it
+    subject: float = 0.4  # share of the best one's idf mass that a text on the same subject has, if it begins with it
     sure_subject: float = 0.6  # share that is enough wherever it stands
     beginning: int = 3  # tokens
     alike: float = 0.6  # share of tokens in common from which two texts are near copies
@@ -68,7 +69,7 @@ class Weights(NamedTuple):
 
 WEIGHTS = {
     Layer.MESSAGES: Weights(pooled=0.5, session=0.3, named=1.0, statement=0.8, detail=0.1),
-    Layer.NOTES: Weights(detail=0.1, recency=0.2, usage=0.1, value=0.3, exact=0.1, order=0.05, current=0.6),
+    Layer.NOTES: Weights(detail=0.1, recency=0.2, usage=0.1, value=0.4, exact=0.1, order=0.05, current=0.6),
     Layer.TOPICS: Weights(across=0.7),
     Layer.KNOWLEDGE: Weights(),
     Layer.CAPABILITIES: Weights(across=0.5, usage=0.1),
