@@ -87,7 +87,6 @@ class Query(NamedTuple):
     relative_time: bool
     present: bool
     when: When | None
-    bare: str
     filters: Filters
     limit: int
     token_budget: int
@@ -124,7 +123,6 @@ def prepare(request: Request, now_ms: int) -> Query:
         relative_time=bare != text,
         present=asks_present(text),
         when=_when(text, asked_at),
-        bare=bare,
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),

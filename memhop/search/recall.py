@@ -264,7 +264,7 @@ class Recaller:
             return fused
         terms = {use.term: use.idf for use in scored.words.uses}
         variants = {use.term: use.variants for use in scored.words.uses}
-        asked = question(query.text, terms, query.when, query.bare, variants)
+        asked = question(query.text, terms, query.when, variants)
         added = rerank(asked, candidates, WEIGHTS[layer])
         total, parts = fused.total.copy(), dict(fused.parts)
         for name, values in added.items():

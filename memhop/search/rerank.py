@@ -19,17 +19,20 @@ Pure functions; at most `RERANK.chars` characters of a text are read, whatever i
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
 from memhop.index.tokenizer import query_terms
+from memhop.search.time_window import without_relative, without_times
 from memhop.search.tuning import RERANK, Weights
 from memhop.search.values import Value, agreement, told, values
 
 _UNSPACED = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7ff\u0e01-\u0e4e"
 _TOKEN = re.compile(rf"[^\W_{_UNSPACED}]+|[{_UNSPACED}]")
+_HAN_PAIR = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2}")
 _NEGATIONS = frozenset(
     "no not never none nobody nothing nowhere neither nor without cannot cant dont doesnt didnt isnt wont stopped "
     "stop stops t failed fails 不 没 沒 无 無 未 别 別 非 勿".split()
@@ -93,7 +96,6 @@ def question(
     text: str,
     terms: Mapping[str, float],
     when: When | None,
-    valued: str | None = None,
     variants: Mapping[str, Iterable[str]] = MappingProxyType({}),
 ) -> Question:
     """A question made ready.
@@ -102,7 +104,6 @@ def question(
         text: As asked.
         terms: Its index terms with their idf.
         variants: Indexed terms that stand in for a term.
-        valued: The part of the text whose values count, without times relative to now; None: all of it.
     """
     spaced = {variant: term for term, others in variants.items() for variant in others}
     spaced |= {term: term for term in terms if term.isalnum() and not _unspaced(term)}
@@ -122,17 +123,28 @@ def question(
         terms=terms,
         forms=forms,
         runs=tuple(term for term in terms if _unspaced(term) or not term.isalnum()),
-        subject={term: terms[term] for term in dict.fromkeys(query_terms(_BEFORE.sub(" ", text))) if term in terms}
-        or terms,
+        subject=_subject(query_terms(_BEFORE.sub(" ", without_times(text))), terms) or terms,
         telling=frozenset(telling),
         pairs=frozenset(_spelt(pair) for pair in pairwise(turned) if not telling.isdisjoint(pair)),
         order=(),
-        values=tuple(values(text if valued is None else valued)),
+        values=tuple(values(without_relative(text))),
         negated=not _NEGATIONS.isdisjoint(tokens),
         when=when,
     )
     places = _read(asked, text, 0, {}).places
     return asked._replace(order=tuple(sorted(places, key=lambda term: places[term])))
+
+
+def _subject(named: Sequence[str], terms: Mapping[str, float]) -> dict[str, float]:
+    """The terms among those named, with their idf, without bigrams that known words of Han cover: 表系 of 报表系统.
+
+    A bigram that is a word itself is named twice, as either.
+    """
+    count = Counter(named)
+    worth = {term: terms[term] for term in count if term in terms}
+    joints = {term for term in worth if count[term] == 1 and _HAN_PAIR.fullmatch(term)}
+    covered = {char for term, idf in worth.items() if idf > 0 and term not in joints for char in term}
+    return {term: idf for term, idf in worth.items() if term not in joints or not covered.issuperset(term)}
 
 
 def rerank(asked: Question, candidates: Sequence[Candidate], weights: Weights) -> dict[str, list[float]]:
@@ -271,11 +283,11 @@ def _current(
     if readings[best].covered < RERANK.known * sum(asked.subject.values()):
         return lifts
     others = [row for row in range(len(scores)) if row != best and not _look_alike(readings, fits, best, row)]
+    worth = {term: idf for term, idf in asked.subject.items() if term in readings[best].places}
     subject = [best]
     for member in subject:  # grows while it is read: what tells of the same as a member does so, too
-        subject += [
-            row for row in others if row not in subject and _same_subject(asked, readings[member], readings[row])
-        ]
+        known, words = readings[member], 1 if member == best else 2
+        subject += [row for row in others if row not in subject and _same_subject(worth, known, readings[row], words)]
     if len(subject) > RERANK.states:
         return lifts
     until = when.until
@@ -303,15 +315,18 @@ def _look_alike(readings: list[_Reading], fits: list[float], best: int, row: int
     return alike and fits[row] < fits[best]
 
 
-def _same_subject(asked: Question, known: _Reading, other: _Reading) -> bool:
+def _same_subject(worth: Mapping[str, float], known: _Reading, other: _Reading, words: int) -> bool:
     """Whether another text tells of the subject of a known one, perhaps of another state of it.
 
     Both hold two words of the question or more, and the other most of what the known one has of it; or both begin with
-    what they share, and the other speaks of a change.
+    what they share, at least so many words, and the other speaks of a change.
     """
-    shared = known.places.keys() & other.places.keys() & asked.subject.keys()
-    share = sum(asked.subject[term] for term in shared) / (known.covered or 1.0)
-    if not shared or share < RERANK.subject:
+    had = known.places.keys() & worth.keys()
+    shared = had & other.places.keys()
+    if len(shared) < words:
+        return False
+    share = sum(worth[term] for term in shared) / sum(worth[term] for term in had)
+    if share < RERANK.subject:
         return False
     begin = max(min(each.places[term] for term in shared) for each in (known, other)) <= RERANK.beginning
     if share < RERANK.sure_subject:

@@ -88,6 +88,14 @@ _RELATIVE_WORDS = re.compile(
     re.IGNORECASE,
 )
 
+_TIMES = re.compile(
+    "|".join(
+        f"(?:{pattern.pattern})"
+        for pattern in (_ISO, _DAY_MONTH, _MONTH_DAY, _MONTH_YEAR, _IN_MONTH, _IN_YEAR, _HAN_DATE, _HAN_YEAR)
+    ),
+    re.IGNORECASE,
+)
+
 _PRESENT = re.compile(
     r"\b(?:now|nowadays|currently|at the moment|at present|these days|right now|as of today|latest|current|any ?more)\b"
     r"|现在|目前|如今|眼下|当前|最新",
@@ -143,6 +151,11 @@ def without_relative(text: str) -> str:
     Absolute dates stay, because texts are indexed with theirs.
     """
     return _RELATIVE_WORDS.sub(" ", text)
+
+
+def without_times(text: str) -> str:
+    """The text without any date or span: what it asks, not when."""
+    return _TIMES.sub(" ", without_relative(text))
 
 
 def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:

@@ -40,8 +40,8 @@ class Rerank(NamedTuple):
     chars: int = 2000  # of a candidate that are read
     searched_chars: int = 65_536  # of a candidate, for the place from which to read
     states: int = 5  # most texts that tell of one subject's states; more of them are a topic
-    known: float = 0.5  # share of the question's idf mass that the best one must have for a subject to be known
-    subject: float = 0.4  # share of the best one's idf mass that a text on the same subject has, if it begins with it
+    known: float = 0.6  # share of the question's idf mass that the best one must have for a subject to be known
+    subject: float = 0.3  # share of the best one's idf mass that a text on the same subject has, if it begins with it
     sure_subject: float = 0.6  # share that is enough wherever it stands
     beginning: int = 3  # tokens
     alike: float = 0.6  # share of tokens in common from which two texts are near copies
