@@ -72,11 +72,9 @@ _RELATIVE_WORDS = re.compile(
         for pattern in (
             _DAYS,
             _RELATIVE,
-            _SEASON,
             _AGO,
             _PAST,
             _WEEKDAY,
-            _HAN_SEASON,
             _HAN_AGO,
             _HAN_WEEKDAY,
             _HAN_SPAN,
@@ -91,7 +89,18 @@ _RELATIVE_WORDS = re.compile(
 _TIMES = re.compile(
     "|".join(
         f"(?:{pattern.pattern})"
-        for pattern in (_ISO, _DAY_MONTH, _MONTH_DAY, _MONTH_YEAR, _IN_MONTH, _IN_YEAR, _HAN_DATE, _HAN_YEAR)
+        for pattern in (
+            _ISO,
+            _DAY_MONTH,
+            _MONTH_DAY,
+            _MONTH_YEAR,
+            _IN_MONTH,
+            _IN_YEAR,
+            _HAN_DATE,
+            _HAN_YEAR,
+            _SEASON,
+            _HAN_SEASON,
+        )
     ),
     re.IGNORECASE,
 )
@@ -148,7 +157,7 @@ def asks_event(text: str) -> bool:
 def without_relative(text: str) -> str:
     """The text without "last week", 昨天 and the like: they say when, and are seldom what the text sought says.
 
-    Absolute dates stay, because texts are indexed with theirs.
+    Absolute dates stay, because texts are indexed with theirs, and so do seasons, which texts speak of.
     """
     return _RELATIVE_WORDS.sub(" ", text)
 
