@@ -279,7 +279,9 @@ def _current(
 ) -> list[float]:
     """What lifts each text on the subject of the best one just above those that are less current, `most` at most."""
     lifts = [0.0] * len(scores)
-    best = max(range(len(scores)), key=lambda row: (scores[row], -row))
+    best = max(
+        range(len(scores)), key=lambda row: (when.until is not None and readings[row].covered, scores[row], -row)
+    )
     if readings[best].covered < RERANK.known * sum(asked.subject.values()):
         return lifts
     others = [row for row in range(len(scores)) if row != best and not _look_alike(readings, fits, best, row)]
@@ -297,7 +299,10 @@ def _current(
         return until is None or at < until, -at if when.first else at
 
     reached = -1.0
-    for row in sorted(subject, key=preferred):
+    ordered = sorted(subject, key=preferred)
+    for row in ordered:
+        if until is not None and row == ordered[-1] and readings[row].at < until:
+            reached = max(scores)  # what was so before the span, and was not changed until its end, was so in it
         lift = max(0.0, reached - scores[row])
         if lift <= most:
             lifts[row] = lift * 1.0000001 + (1e-9 if lift else 0.0)

@@ -164,7 +164,7 @@ def without_relative(text: str) -> str:
 
 def without_times(text: str) -> str:
     """The text without any date or span: what it asks, not when."""
-    return _TIMES.sub(" ", without_relative(text))
+    return without_relative(_TIMES.sub(" ", text))
 
 
 def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:
