@@ -1,7 +1,6 @@
 """Units of measure, each as a share of its dimension's base unit. Data, and one pattern over it.
 
-Bases: second, byte, metre, gram, litre, degree Celsius, per cent, hertz, watt; each currency is a dimension of its
-own. A month is a twelfth of a year of 365.25 days. "MB" is a million bytes or 2^20, "m" a metre or a minute, "pound" a
+Bases: second, byte, metre, gram, litre, degree Celsius, per cent, hertz, watt, volt. A month is a twelfth of a year of 365.25 days. "MB" is a million bytes or 2^20, "m" a metre or a minute, "pound" a
 weight or money: such units have several readings, and two texts agree if any of them does.
 """
 
@@ -72,6 +71,7 @@ _TABLE: dict[str, dict[float, str]] = {
     "yen": {1.0: "¥ jpy yen 日元 円"},
     "celsius": {1.0: "° °c c celsius centigrade degree degrees 度 摄氏度"},
 }
+CURRENCIES: Final = frozenset(("dollar", "euro", "sterling", "yuan", "yen"))  # one is not another, whatever the amount
 _FAHRENHEIT = frozenset({"°f", "f", "fahrenheit"})
 
 UNITS: Final[dict[str, tuple[tuple[str, float], ...]]] = {}

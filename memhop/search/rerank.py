@@ -31,6 +31,7 @@ from memhop.search.tuning import RERANK, Weights
 from memhop.search.values import Value, agreement, told, values
 
 _UNSPACED = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7ff\u0e01-\u0e4e"
+MAX_TOKENS = 256  # of a question whose neighbours are looked for; the first ones count
 _TOKEN = re.compile(rf"[^\W_{_UNSPACED}]+|[{_UNSPACED}]")
 _HAN_PAIR = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2}")
 _NEGATIONS = frozenset(
@@ -117,7 +118,7 @@ def question(
         for token in tokens
         if (token in unspaced if _unspaced(token) else not terms.keys().isdisjoint(query_terms(token)))
     }
-    turned = _active(tokens)
+    turned = _active(tokens[:MAX_TOKENS])
     asked = Question(
         verbatim=text.strip().casefold(),
         terms=terms,

@@ -10,7 +10,7 @@
 
 A value is a few *marks*, pairs of a dimension and an amount. What a text tells and what a question asks for differ:
 "6:30" tells of two times of the day and asks for either; "2026-05-03" answers "3 May", but 3 May 2025 does not answer
-"2026-05-03". So each value has the marks it `tells`, all of them true, and those it `asks` for, the surest first.
+"2026-05-03". So each value has the marks it `tells`, all of them true, and those it `asks` for.
 
 Times relative to now ("last week") are no values: see `time_window`.
 """
@@ -25,7 +25,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from memhop.search import numerals as numbers
-from memhop.search.measures import MONEY_BEFORE, is_counted, measured, unit_at
+from memhop.search.measures import CURRENCIES, MONEY_BEFORE, is_counted, measured, unit_at
 from memhop.search.numerals import SHARES, Numeral, han_amount
 from memhop.search.time_window import MONTHS, WEEKDAYS
 
@@ -34,7 +34,7 @@ Told = Mapping[str, set[object]]
 
 
 class Value(NamedTuple):
-    """One value of a text. `asks` in order of preference: a later mark speaks only where an earlier one is not told."""
+    """One value of a text: what it tells, and what agrees with it, any of which will do."""
 
     tells: tuple[Mark, ...]
     asks: tuple[Mark, ...]
@@ -341,11 +341,18 @@ def _sum(first: _Quantity, then: _Quantity, text: str) -> _Quantity | None:
 def _value(quantity: _Quantity) -> Value:
     number, amount = quantity.number, quantity.number.amount
     if quantity.marks:
-        return Value((*quantity.marks, ("number", amount)), (*quantity.marks, (_UNSURE, amount)))
+        units: list[Mark] = [
+            ("money", (name, sum_)) if name in CURRENCIES else (name, sum_) for name, sum_ in quantity.marks
+        ]
+        return Value((*units, ("number", amount)), (*units, (_UNSURE, amount)))
     marks: tuple[Mark, ...] = (("number", amount),)
-    if decimal := _DECIMAL_TAIL.search(number.text):  # 2.10 may be a version, and is then not 2.1
-        version = _version_marks(number.text.lstrip(".") or "0")
-        return Value((*version, *marks, (_UNSURE, amount)), version if decimal[1].endswith("0") else (*version, *marks))
+    if decimal := _DECIMAL_TAIL.search(number.text):  # may be a version, and 2.10 is then not 2.1
+        version = _version_marks(number.text)
+        return (
+            _same(*version)
+            if decimal[1].endswith("0")
+            else Value((*version, *marks, (_UNSURE, amount)), (*version, *marks))
+        )
     version = _version_marks(str(int(amount))) if amount == int(amount) and 0 <= amount < 1e6 else ()
     return Value((*marks, (_UNSURE, amount), *version), marks)
 
