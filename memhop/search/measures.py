@@ -1,7 +1,8 @@
 """Units of measure, each as a share of its dimension's base unit. Data, and one pattern over it.
 
-Bases: second, byte, metre, gram, litre, degree Celsius, per cent, hertz, watt, volt. A month is a twelfth of a year of 365.25 days. "MB" is a million bytes or 2^20, "m" a metre or a minute, "pound" a
-weight or money: such units have several readings, and two texts agree if any of them does.
+Bases: second, byte, metre, gram, litre, degree Celsius, per cent, hertz, watt, volt. A month is a twelfth of a year of
+365.25 days. "MB" is a million bytes or 2^20, "m" a metre or a minute, "pound" a weight or money: such units have
+several readings, and two texts agree if any of them does.
 """
 
 from __future__ import annotations

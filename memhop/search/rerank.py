@@ -303,9 +303,13 @@ def _current(
     ordered = sorted(subject, key=preferred)
     for row in ordered:
         if until is not None and row == ordered[-1] and readings[row].at < until:
-            reached = max(scores)  # what was so before the span, and was not changed until its end, was so in it
+            reached = max(
+                reached, *scores
+            )  # what was so before the span, and was not changed until its end, was so in it
         lift = max(0.0, reached - scores[row])
-        if lift <= most:
+        if until is not None and readings[row].at >= until:
+            reached = max(reached, scores[row])
+        elif lift <= most:
             lifts[row] = lift * 1.0000001 + (1e-9 if lift else 0.0)
             reached = max(reached, scores[row] + lifts[row])
     return lifts

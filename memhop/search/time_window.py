@@ -178,7 +178,8 @@ def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:
         else:
             yield _span(match[2], 0 if match[1] == "this" else 1, today)
     for match in _SEASON.finditer(text):
-        yield _season(_SEASONS[match[1]], today.year, today)
+        season = _season(_SEASONS[match[1]], today.year)
+        yield season if season[1] <= today else _season(_SEASONS[match[1]], today.year - 1)
     for match in _AGO.finditer(text):
         yield _around(match[2], _english_number(match[1]), today)
     for match in _PAST.finditer(text):
@@ -226,7 +227,7 @@ def _han(text: str, today: date) -> Iterator[tuple[date, date]]:
             yield _span(unit, back, today)
     for match in _HAN_SEASON.finditer(text):
         back = {"去年": 1, "前年": 2}.get(match[1], 0)
-        yield _season(_SEASONS[match[2]], today.year - back, today)
+        yield _season(_SEASONS[match[2]], today.year - back)
     for match in _HAN_SPAN.finditer(text):
         back = {"上上": 2, "上": 1}.get(match[1], 0)
         yield _span("month" if match[2] == "月" else "week", back, today)
@@ -263,12 +264,13 @@ def _span(unit: str, back: int, today: date) -> tuple[date, date]:
         return date.min, date.min
 
 
-def _season(month: int, year: int, today: date) -> tuple[date, date]:
-    """The three months from the first of `month` in that year, or in the latest year before in which they are over."""
+def _season(month: int, year: int) -> tuple[date, date]:
+    """The three months from the first of `month` in that year."""
     start = year * 12 + month - 1
-    if _month_start(start + 3) > today:
-        start -= 12
-    return _month_start(start), _month_start(start + 3)
+    try:
+        return _month_start(start), _month_start(start + 3)
+    except ValueError:
+        return date.min, date.min
 
 
 def _around(unit: str, back: int, today: date) -> tuple[date, date]:

@@ -90,8 +90,8 @@ OTHER = (
 )
 
 NONE = (
-    "which one is it", "一起去吧，快一点", "he sat in the sun and may march on", "半径和统一", "99999999999999999999", "",
-    "a, an, the", "no value here: at all", "twice as nice", "5000000000000000000000000000000000000000 s",
+    "which one is it", "一起去吧，快一点", "he sat in the sun and may march on", "半径和统一", "99999999999999999999",
+    "", "a, an, the", "no value here: at all", "twice as nice", "5000000000000000000000000000000000000000 s",
 )  # fmt: skip
 
 
