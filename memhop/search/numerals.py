@@ -175,3 +175,8 @@ def han_amount(text: str) -> float:
     if digit and last > 10:  # 一万二, 三百五: the digit counts the next lower scale
         digit *= last / 10
     return total + section + digit + half / 2
+
+
+def whole(text: str) -> int:
+    """Digits or a short Han numeral as an integer."""
+    return int(text) if text.isdecimal() else int(han_amount(text))

@@ -17,8 +17,7 @@ from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import Layer, Role, Tier, label
-from memhop.search.rerank import When
-from memhop.search.time_window import Window, asks_event, asks_first, asks_present, windows, without_relative
+from memhop.search.time_window import When, Window, asks_present, state_asked, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +122,7 @@ def prepare(request: Request, now_ms: int) -> Query:
         windows=tuple(windows(text, asked_at)),
         relative_time=bare != text,
         present=asks_present(text),
-        when=_when(text, asked_at),
+        when=state_asked(text, asked_at),
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),
@@ -131,17 +130,6 @@ def prepare(request: Request, now_ms: int) -> Query:
         explain=bool(request.explain),
         notices=tuple(notices),
     )
-
-
-def _when(text: str, asked_at: int) -> When | None:
-    """The time whose state a question is about: the end of the last span it names, if that is past; else a beginning,
-    or the present. None: it is about an event, of which there may be many, all true."""
-    past = [until for _, until in windows(text, asked_at) if until <= asked_at]
-    if past:
-        return When(until=max(past))
-    if asks_first(text):
-        return When(first=True)
-    return When() if asks_present(text) or not asks_event(text) else None
 
 
 def _filters(request: Request) -> Filters:

@@ -22,7 +22,8 @@ from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
-from memhop.search.rerank import Candidate, question, rerank
+from memhop.search.reading import question
+from memhop.search.rerank import Candidate, rerank
 from memhop.search.sparse import Scores, Workspace, union
 from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights
 
@@ -292,11 +293,9 @@ class Recaller:
         if len(rows) < 2:
             return fused
         uses = scored.words.uses
-        asked = question(
-            query.text, {use.term: use.idf for use in uses}, query.when, {use.term: use.variants for use in uses}
-        )
+        asked = question(query.text, {use.term: use.idf for use in uses}, {use.term: use.variants for use in uses})
         total, parts = fused.total.copy(), dict(fused.parts)
-        for name, values in rerank(asked, candidates, weights).items():
+        for name, values in rerank(asked, query.when, candidates, weights).items():
             parts[name] = np.zeros(len(total))
             parts[name][rows] = values
             total += parts[name]

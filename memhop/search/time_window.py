@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 from memhop.common.clock import to_datetime
 
@@ -105,6 +106,7 @@ _TIMES = re.compile(
     re.IGNORECASE,
 )
 
+_BEFORE = re.compile(r"\bbefore\b", re.IGNORECASE)
 _PRESENT = re.compile(
     r"\b(?:now|nowadays|currently|at the moment|at present|these days|right now|as of today|latest|current|any ?more)\b"
     r"|现在|目前|如今|眼下|当前|最新",
@@ -122,6 +124,13 @@ _TOLD = re.compile(r"\b(?:did|was|were|had)\b|[过過]|了(?![吗嗎呢啊]?\s*[
 Window = tuple[int, int]
 
 
+class When(NamedTuple):
+    """Of which time the state of things is asked: of now, of the end of a past span, or of their beginning."""
+
+    until: int | None = None  # Unix ms; the end of the span, exclusive
+    first: bool = False
+
+
 def windows(text: str, asked_at: int) -> list[Window]:
     """Half-open [since, until) intervals named in `text`, ascending, without duplicates.
 
@@ -137,6 +146,16 @@ def windows(text: str, asked_at: int) -> list[Window]:
             if first < days_end:  # empty: beyond what a calendar holds
                 found.add((_ms(first), _ms(days_end)))
     return sorted(found)
+
+
+def state_asked(text: str, asked_at: int) -> When | None:
+    """The time whose state a question is about. None: it is about an event, of which there may be many, all true."""
+    past = [until for _, until in windows(text, asked_at) if until <= asked_at]
+    if past:
+        return When(until=max(past))
+    if asks_first(text):
+        return When(first=True)
+    return When() if asks_present(text) or not asks_event(text) else None
 
 
 def asks_present(text: str) -> bool:
@@ -163,8 +182,10 @@ def without_relative(text: str) -> str:
 
 
 def without_times(text: str) -> str:
-    """The text without any date or span: what it asks, not when."""
-    return without_relative(_TIMES.sub(" ", text))
+    """The text without any date or span, nor "before the move": what it asks, not when."""
+    bare = without_relative(_TIMES.sub(" ", text))
+    before = _BEFORE.search(bare)
+    return bare[: before.start()] if before else bare
 
 
 def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:

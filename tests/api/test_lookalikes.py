@@ -46,10 +46,9 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DB]:
         yield opened
 
 
-@pytest.mark.parametrize("fusion", ["zscore", "rrf"])
 @pytest.mark.parametrize(("question", "asked", "other"), PAIRS, ids=[ascii(pair[0]) for pair in PAIRS])
-def test_the_asked_one_is_first(db: DB, question: str, asked: str, other: str, fusion: str) -> None:
-    found = texts(db.recall(question, fusion=fusion))
+def test_the_asked_one_is_first(db: DB, question: str, asked: str, other: str) -> None:
+    found = texts(db.recall(question))
     assert found[0] == asked
     assert other not in found or found.index(other) > 0
 

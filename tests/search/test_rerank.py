@@ -5,20 +5,22 @@ from __future__ import annotations
 import pytest
 
 from memhop.index.tokenizer import query_terms
-from memhop.search.rerank import Candidate, Question, When, question, rerank
+from memhop.search.reading import Question, question
+from memhop.search.rerank import Candidate, rerank
+from memhop.search.time_window import When
 from memhop.search.tuning import RERANK, Weights
 
 ALL = Weights(value=0.4, exact=0.1, order=0.05, current=0.6)
 DAY = 86_400_000
 
 
-def asked(text: str, when: When | None = None) -> Question:
-    return question(text, dict.fromkeys(query_terms(text), 4.0), when)
+def asked(text: str) -> Question:
+    return question(text, dict.fromkeys(query_terms(text), 4.0))
 
 
 def added(text: str, *candidates: str, weights: Weights = ALL, when: When | None = None) -> list[dict[str, float]]:
     """The parts each candidate gets; all begin with the score 1 and are a day older than the next."""
-    parts = rerank(asked(text, when), [Candidate(one, DAY * at, 1.0) for at, one in enumerate(candidates)], weights)
+    parts = rerank(asked(text), when, [Candidate(one, DAY * at, 1.0) for at, one in enumerate(candidates)], weights)
     return [{name: values[row] for name, values in parts.items() if values[row]} for row in range(len(candidates))]
 
 
@@ -84,7 +86,7 @@ def test_what_all_share_is_left_out() -> None:
 
 def test_parts_are_bounded_by_their_weights() -> None:
     candidates = [Candidate("90 minutes of the blue lamp", 1, 5.0), Candidate("x", 2, 3.0), Candidate("50 min", 3, 1.0)]
-    parts = rerank(asked("the blue lamp of 90 minutes", When()), candidates, ALL)
+    parts = rerank(asked("the blue lamp of 90 minutes"), When(), candidates, ALL)
     assert parts
     for name, values in parts.items():
         assert all(0.0 <= value <= 5.0 * getattr(ALL, name) * 1.001 for value in values)
@@ -99,7 +101,8 @@ class TestPresent:
 
     def test_the_newest_comes_first_and_the_others_right_behind(self) -> None:
         parts = rerank(
-            asked("who is the boiler serviced by", When()),
+            asked("who is the boiler serviced by"),
+            When(),
             [Candidate(self.OLD, 1, 1.0), Candidate(self.MID, 2, 0.98), Candidate(self.NEW, 3, 0.9)],
             Weights(current=0.6),
         )["current"]
@@ -118,7 +121,7 @@ class TestPresent:
 
     def test_a_lift_beyond_the_bound_is_none_at_all(self) -> None:
         candidates = [Candidate(self.OLD, 1, 1.0), Candidate(self.MID, 2, 0.3)]
-        assert "current" not in rerank(asked("the boiler serviced", When()), candidates, Weights(current=0.6))
+        assert "current" not in rerank(asked("the boiler serviced"), When(), candidates, Weights(current=0.6))
 
     def test_a_look_alike_is_no_newer_state(self) -> None:
         """The newer note names another boiler; a question about this one must not be answered with it."""
@@ -139,7 +142,8 @@ class TestPresent:
         scores = (1.0, 0.6)
         for newer, lifted in (("Mira switched to the mill", True), ("Mira eats an apple", False)):
             parts = rerank(
-                asked("where does Mira work", When()),
+                asked("where does Mira work"),
+                When(),
                 [Candidate(old, 1, scores[0]), Candidate(newer, 2, scores[1])],
                 Weights(current=0.6),
             )

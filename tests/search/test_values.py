@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memhop.search.rerank import Candidate, When, question, rerank
+from memhop.search.marks import agreement
+from memhop.search.reading import question
+from memhop.search.rerank import Candidate, rerank
 from memhop.search.tuning import RERANK, Weights
-from memhop.search.values import agreement, told, values
+from memhop.search.values import told, values
 
 SAME = (
     (
@@ -160,6 +162,6 @@ def test_a_rate_is_no_span() -> None:
 def test_of_a_huge_text_a_little_is_read(text: str) -> None:
     """Whatever is stored, 2,000 characters of it are looked at and 64 values taken; all of it would take minutes."""
     assert len(values(text[: RERANK.chars])) <= 64
-    asked = question("what about 90 minutes?", {"minut": 1.0}, When())
-    added = rerank(asked, [Candidate(text, 1, 2.0), Candidate("90 minutes", 2, 2.0)], Weights(value=0.5))
+    asked = question("what about 90 minutes?", {"minut": 1.0})
+    added = rerank(asked, None, [Candidate(text, 1, 2.0), Candidate("90 minutes", 2, 2.0)], Weights(value=0.5))
     assert added["value"][1] > added["value"][0]
