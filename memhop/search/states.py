@@ -14,6 +14,7 @@ it. No text is lifted by more than a bound, and none is lowered.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from memhop.search.reading import Question, Reading
 from memhop.search.time_window import When
@@ -46,15 +47,17 @@ def lifts(
         return in_time(row), -at if when.first else at
 
     reached = 0.0
-    ordered = sorted(subject, key=later)
-    for row in ordered:
-        if when.until is not None and row == ordered[-1]:
+    latest = max(map(later, subject))
+    for key, rows in groupby(sorted(subject, key=later), key=later):
+        if when.until is not None and key == latest:
             # What was so before a span, and was not changed until its end, was so in it: above what is of the span.
             reached = max(reached, *scores)
-        lift = max(0.0, (1 + _MARGIN) * reached - scores[row])
-        if in_time(row) and lift <= most:
-            added[row] = lift
-        reached = max(reached, scores[row] + added[row])
+        level = (1 + _MARGIN) * reached
+        for row in rows:  # of one time: none is later than another
+            lift = max(0.0, level - scores[row])
+            if in_time(row) and lift <= most:
+                added[row] = lift
+            reached = max(reached, scores[row] + added[row])
     return added
 
 

@@ -116,6 +116,10 @@ class TestPresent:
         assert first("who is the boiler serviced by", *texts, when=When(until=DAY)) == self.OLD
         assert first("who is the boiler serviced by", *texts, when=When(first=True)) == self.OLD
 
+    def test_of_one_time_none_is_newer(self) -> None:
+        candidates = [Candidate(text, 5, 1.0 - place / 10) for place, text in enumerate((self.OLD, self.MID, self.NEW))]
+        assert "current" not in rerank(asked("who is the boiler serviced by"), When(), candidates, Weights(current=0.6))
+
     def test_an_event_has_no_present(self) -> None:
         assert all("current" not in parts for parts in added("boiler serviced", self.OLD, self.MID, when=None))
 
