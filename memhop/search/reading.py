@@ -146,7 +146,7 @@ class Reader:
         """Where each term of the question that is there stands first."""
         asked, stems = self._asked, self._stems
         places: dict[str, int] = {}
-        for token in frozenset(tokens):
+        for token in frozenset(tokens) if asked.forms else ():
             term = stems.get(token)
             if term is None:
                 forms = (term for form, term in asked.forms.get(token[:2], ()) if _is_form(token, form))

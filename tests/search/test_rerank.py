@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from memhop.index.tokenizer import query_terms
@@ -152,6 +156,27 @@ class TestPresent:
                 Weights(current=0.6),
             )
             assert ("current" in parts) is lifted
+
+
+def test_the_same_whatever_the_seed_of_hashes() -> None:
+    """Sets of words are walked through, in an order that differs from process to process."""
+    program = (
+        "from tests.search.test_rerank import *\n"
+        "texts = ('Ann paid the crew of the red boat 90 minutes late', 'the crew of the boat was paid by Bo in May')\n"
+        "print(added('who paid the crew of the red boat in an hour and a half?', *texts, when=When()))"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(printed) == 1
+    assert "value" in printed.pop()
 
 
 class TestBounds:
