@@ -24,6 +24,7 @@ _UNSPACED = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7ff\u
 MAX_TOKENS = 256  # of a question whose neighbours are looked for; the first ones count
 _TOKEN = re.compile(rf"[^\W_{_UNSPACED}]+|[{_UNSPACED}]")
 _HAN_PAIR = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2}")
+_LONG_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{3,}")
 _NEGATIONS = frozenset(
     "no not never none nobody nothing nowhere neither nor without cannot cant dont doesnt didnt isnt wont stopped "
     "stop stops t failed fails 不 没 沒 无 無 未 别 別 非 勿".split()
@@ -103,12 +104,13 @@ def question(
 
 
 def _subject(named: Sequence[str], terms: Mapping[str, float]) -> dict[str, float]:
-    """The terms among those named, with their idf, without bigrams that known words of Han cover: 表系 of 报表系统.
+    """The terms among those named, with their idf, each stretch of Han once: in words of two characters where they
+    cover it (报表 and 系统 of 报表系统, not 表系), else in bigrams (those of a longer word say the same).
 
-    A bigram that is a word itself is named twice, as either.
+    A bigram that is a word is named twice, as either.
     """
     count = Counter(named)
-    worth = {term: terms[term] for term in count if term in terms}
+    worth = {term: terms[term] for term in count if term in terms and not _LONG_HAN.fullmatch(term)}
     joints = {term for term in worth if count[term] == 1 and _HAN_PAIR.fullmatch(term)}
     covered = {char for term, idf in worth.items() if idf > 0 and term not in joints for char in term}
     return {term: idf for term, idf in worth.items() if term not in joints or not covered.issuperset(term)}

@@ -2,10 +2,11 @@
 
     "Ottilie lives in Graz" · "Ottilie moved to Linz"        where does Ottilie live?
 
-The subject is that of the best candidate. A text tells of it if it shares most of what the best one has of the
-question; or begins with what they share, as notes begin with what they are about, and speaks of a change. It does not
-if it is a near copy which fits the question less well: that is a look-alike, about something else. Nor is there a
-subject where the best one has little of the question, or where more than a few texts tell of it: that is a topic.
+The subject is what the best candidate has of the question. A text tells of it if it shares the rarest word of that
+and most of the rest; where none does, the rarest word is enough in a text that begins with it, as notes begin with
+what they are about, and speaks of a change. It does not if it is a near copy which fits the question less well: that
+is a look-alike, about something else. Nor is there a subject where the best one has little of the question, or where
+more than a few texts tell of it: that is a topic.
 
 The state that held at the time asked about is lifted just above the others, and they keep their order by time behind
 it. No text is lifted by more than a bound, and none is lowered.
@@ -22,10 +23,10 @@ from memhop.search.tuning import RERANK
 
 _CHANGES = frozenset(
     "now new newly since instead longer anymore again back latest moved moves switched switches changed changes "
-    "replaced "
-    "renamed upgraded updated raised lowered increased decreased cut doubled started starts joined left quit became "
-    "becomes took handed swapped migrated rolled extended shortened postponed slips slipped delayed corrected "
-    "现 新 改 换 搬 移 转 调 升 降 涨 已 交 接 变 起".split()
+    "replaced replaces renamed upgraded updated raised lowered increased decreased reduced bumped dropped cut doubled "
+    "started starts joined left quit became becomes took handed passed swapped migrated relocated "
+    "transferred rolled reverted rotated extended shortened postponed slips slipped delayed corrected agreed decided "
+    "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起".split()
 )
 _MARGIN = 1e-7  # share by which a text is put above another one
 
@@ -73,39 +74,48 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
     worth = {term: idf for term, idf in asked.subject.items() if term in readings[best].places}
     others = [row for row in rows if row != best and not _look_alike(readings[best], readings[row])]
     subject = [best]
-    for member in subject:  # grows while it is read: what tells of the same as a member does so, too
-        words = 1 if member == best else 2
-        subject += [
-            row for row in others if row not in subject and _same_subject(worth, readings[member], readings[row], words)
-        ]
+    for surely in (True, False):
+        if len(subject) == 1:
+            subject += [row for row in others if _same_subject(worth, readings[best], readings[row], surely=surely)]
+    # What tells of the same as one of these does so, too, if that is two words of the question or more.
+    for member in subject[1:]:
+        if sum(term in readings[member].places for term in worth) > 1:
+            subject += [
+                row
+                for row in others
+                if row not in subject and _same_subject(worth, readings[member], readings[row], surely=True)
+            ]
     return subject
 
 
 def _look_alike(best: Reading, other: Reading) -> bool:
     """Whether a text tells of something else than the best one: it agrees less with the values asked for, lacks the
-    question as it was asked, or fits it less well though it is a near copy."""
+    question as it was asked, or fits it less well though it is a near copy with other words in it than a change."""
     if other.told < best.told or other.verbatim < best.verbatim:
         return True
     common = len(best.distinct & other.distinct)
     if common < RERANK.alike * max(len(best.distinct), len(other.distinct)):
         return False
-    return other.exact + other.order < best.exact + best.order
+    if other.exact + other.order >= best.exact + best.order:
+        return False
+    added = {token for token in other.distinct - best.distinct if not token.isdecimal()}
+    # As many words in all, but for the order: who did what to whom. Fewer: the other one only says less.
+    return _CHANGES.isdisjoint(added) and (bool(added) or other.distinct == best.distinct)
 
 
-def _same_subject(worth: Mapping[str, float], known: Reading, other: Reading, words: int) -> bool:
+def _same_subject(worth: Mapping[str, float], known: Reading, other: Reading, *, surely: bool) -> bool:
     """Whether another text tells of the subject of a known one.
 
     Args:
         worth: Terms of the subject, with their idf.
-        words: How many of them both must hold at least.
+        surely: Both share most of it. Else the rarest is enough, if the other begins with it and speaks of a change.
     """
-    shared = [term for term in worth if term in known.places and term in other.places]
-    if len(shared) < words:
+    had = [term for term in worth if term in known.places]
+    shared = [term for term in had if term in other.places]
+    if not shared or max(worth[term] for term in shared) < RERANK.rarest * max(worth[term] for term in had):
         return False
-    share = sum(worth[term] for term in shared) / sum(idf for term, idf in worth.items() if term in known.places)
-    if share < RERANK.subject:
-        return False
-    begin = max(min(each.places[term] for term in shared) for each in (known, other)) <= RERANK.beginning
-    if share < RERANK.sure_subject:
-        return begin and not _CHANGES.isdisjoint(other.distinct)
-    return begin or len(shared) > 1
+    share = sum(worth[term] for term in shared) / sum(worth[term] for term in had)
+    begin = [min(each.places[term] for term in shared) <= RERANK.beginning for each in (known, other)]
+    if surely:
+        return share >= RERANK.sure_subject and (len(shared) > 1 or all(begin))
+    return share >= RERANK.subject and begin[1] and not _CHANGES.isdisjoint(other.distinct)

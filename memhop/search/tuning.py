@@ -43,6 +43,7 @@ class Rerank(NamedTuple):
     known: float = 0.6  # share of the question's idf mass that the best one must have for a subject to be known
     subject: float = 0.3  # share of the best one's idf mass that a text on the same subject has, if it begins with it
     sure_subject: float = 0.6  # share that is enough wherever it stands
+    rarest: float = 0.8  # idf that a shared word has of the rarest one's, at least
     beginning: int = 3  # tokens
     alike: float = 0.6  # share of tokens in common from which two texts are near copies
 
@@ -69,7 +70,7 @@ class Weights(NamedTuple):
 
 WEIGHTS = {
     Layer.MESSAGES: Weights(pooled=0.5, session=0.3, named=1.0, statement=0.8, detail=0.1),
-    Layer.NOTES: Weights(detail=0.1, time=2.0, recency=0.2, usage=0.1, value=0.5, exact=0.2, order=0.05, current=0.6),
+    Layer.NOTES: Weights(detail=0.1, time=2.0, recency=0.2, usage=0.1, value=0.5, exact=0.2, order=0.05, current=0.7),
     Layer.TOPICS: Weights(across=0.7),
     Layer.KNOWLEDGE: Weights(),
     Layer.CAPABILITIES: Weights(across=0.5, usage=0.1),

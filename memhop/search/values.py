@@ -26,10 +26,10 @@ from memhop.search.numerals import normal_digits, whole
 from memhop.search.quantities import quantities, version_marks
 
 _VERSION = re.compile(
-    r"(?:\bv|\b(?:version|release|ver)\.?\s|版本号?\s?)\.?(?P<after>\d{1,6}(?:\.\d{1,6}){0,4})(?![\d%])"
+    r"(?<![a-z\d_])(?:v|(?:version|release|ver)\.?\s|版本号?\s?)\.?(?P<after>\d{1,6}(?:\.\d{1,6}){0,4})(?![\d%])"
     r"|(?<![\w.$€£¥-])(?P<dotted>\d{1,6}(?:\.\d{1,6}){2,4})(?![\d.])|(?<![\w.])(?P<before>\d{1,6}(?:\.\d{1,6}){1,3})版"
 )
-_CODE = re.compile(r"(?<![\w-])#?(?=\S{0,64}\d)[a-z]\w*+(?:[-./#:]\w++)*+")
+_CODE = re.compile(r"(?<![a-z\d_-])#?(?=\S{0,64}\d)[a-z]\w*+(?:[-./#:]\w++)*+")
 _ORDINAL = re.compile(r"\b(\d{1,9})(?:st|nd|rd|th)\b|第([一二三四五六七八九十百千零〇两]{1,9}|\d{1,9})")
 _MAX_VALUES = 64  # of one text: enough for any note, and a bound for a text of nothing but numbers
 
