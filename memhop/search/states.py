@@ -69,9 +69,9 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
     """
     rows = range(len(scores))
     best = max(rows, key=lambda row: (when.until is not None and readings[row].covered, scores[row], -row))
-    if readings[best].covered < RERANK.known * sum(asked.subject.values()):
+    worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in readings[best].places}
+    if not worth or readings[best].covered < RERANK.known * sum(asked.subject.values()):
         return []
-    worth = {term: idf for term, idf in asked.subject.items() if term in readings[best].places}
     others = [row for row in rows if row != best and not _look_alike(readings[best], readings[row])]
     subject = [best]
     for surely in (True, False):

@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memhop.index.tokenizer import query_terms
 from memhop.search.reading import Question, question
@@ -177,6 +179,25 @@ def test_the_same_whatever_the_seed_of_hashes() -> None:
     }
     assert len(printed) == 1
     assert "value" in printed.pop()
+
+
+_WORDS = st.sampled_from(
+    "Ann paid Bo was by not now 90 minutes 6:30 pm v2.10 the boiler 报表系统 现在 三点半 ٣ ½ - ? . came from 2026-05-03".split()
+)
+_TEXT = st.one_of(st.lists(_WORDS, max_size=12).map(" ".join), st.lists(_WORDS, max_size=6).map("".join), st.text())
+
+
+@given(_TEXT, st.lists(_TEXT, max_size=6), st.sampled_from((None, When(), When(first=True), When(until=2 * DAY))))
+@settings(max_examples=150, deadline=None)
+def test_whatever_is_asked_of_whatever(text: str, texts: list[str], when: When | None) -> None:
+    terms = {term: float(place % 3) for place, term in enumerate(query_terms(text))}  # some are worth nothing
+    candidates = [Candidate(one, DAY * place, 1.0 + place) for place, one in enumerate(texts)]
+    parts = rerank(question(text, terms), when, candidates, ALL)
+    best = max((candidate.score for candidate in candidates), default=0.0)
+    for name, values in parts.items():
+        assert len(values) == len(texts)
+        assert all(0.0 <= value <= best * getattr(ALL, name) * 1.0001 for value in values)
+    assert parts == rerank(question(text, terms), when, candidates, ALL)
 
 
 class TestBounds:
