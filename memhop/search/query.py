@@ -18,7 +18,7 @@ from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import Layer, Role, Tier, label
 from memhop.search.diversity import asks_for_several
-from memhop.search.time_window import Window, asks_present, windows, without_relative
+from memhop.search.time_window import When, Window, asks_present, state_asked, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,6 +89,7 @@ class Query(NamedTuple):
     relative_time: bool
     present: bool
     several: bool
+    when: When | None
     filters: Filters
     limit: int
     token_budget: int
@@ -125,6 +126,7 @@ def prepare(request: Request, now_ms: int) -> Query:
         relative_time=bare != text,
         present=asks_present(text),
         several=asks_for_several(text),
+        when=state_asked(text, asked_at),
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),
