@@ -46,27 +46,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def measure(folder: Path, wanted: Sequence[int], rounds: int = 1) -> dict[str, Any]:
     """All figures at these sizes. Cost: about 40 s up to 100,000 notes, besides filling."""
-    notes = _timed("fill with notes", lambda: {size: filled(folder, "notes", size) for size in wanted})
-    messages = _timed("fill with messages", lambda: {size: filled(folder, "messages", size) for size in wanted})
+    notes = timed("fill with notes", lambda: {size: filled(folder, "notes", size) for size in wanted})
+    messages = timed("fill with messages", lambda: {size: filled(folder, "messages", size) for size in wanted})
     largest = max((size for size in wanted if size <= LARGE), default=min(wanted))
     operations: Figures = {}
     with tempfile.TemporaryDirectory(dir=folder) as inside:
         scratch = Path(inside)
-        operations |= _timed("append", lambda: writing.appending(scratch, 400))
-        operations |= _timed("open", lambda: reading.opening(notes, 31))
-        first, memory = _timed("new processes", lambda: reading.new_process(notes, 5))
+        operations |= timed("append", lambda: writing.appending(scratch, 400))
+        operations |= timed("open", lambda: reading.opening(notes, 31))
+        first, memory = timed("new processes", lambda: reading.new_process(notes, 5))
         operations |= first
-        operations |= _timed("recall", lambda: reading.recalls(notes, "recall", rounds))
-        operations |= _timed("recall of messages", lambda: reading.recalls(messages, "recall of messages", rounds))
-        operations |= _timed("channels", lambda: reading.channels(notes, rounds))
+        operations |= timed("recall", lambda: reading.recalls(notes, "recall", rounds))
+        operations |= timed("recall of messages", lambda: reading.recalls(messages, "recall of messages", rounds))
+        operations |= timed("channels", lambda: reading.channels(notes, rounds))
         few = {size: file for size, file in notes.items() if size <= LARGE}
-        operations |= _timed("vectors", lambda: reading.with_vectors(few, scratch, rounds))
-        threads = _timed("threads", lambda: reading.threads(notes[largest]))
-        operations |= _timed("remember", lambda: writing.remembering(notes, scratch, 10))
-        checkpoints = _timed("checkpoint", lambda: writing.checkpoints(notes, scratch))
-        compact, bytes_per_byte = _timed("compact", lambda: writing.compactions(notes, scratch))
+        operations |= timed("vectors", lambda: reading.with_vectors(few, scratch, rounds))
+        threads = timed("threads", lambda: reading.threads(notes[largest]))
+        operations |= timed("remember", lambda: writing.remembering(notes, scratch, 10))
+        checkpoints = timed("checkpoint", lambda: writing.checkpoints(notes, scratch))
+        compact, bytes_per_byte = timed("compact", lambda: writing.compactions(notes, scratch))
         operations |= compact
-        pauses = _timed("pauses", lambda: writing.pauses(notes[max(wanted)], scratch))
+        pauses = timed("pauses", lambda: writing.pauses(notes[max(wanted)], scratch))
     return {
         "sizes": list(wanted),
         "raw_bytes_per_note": rounded(notes[largest].raw_bytes / largest),
@@ -154,7 +154,8 @@ def workplace(keep: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _timed(name: str, work: Callable[[], Any]) -> Any:
+def timed(name: str, work: Callable[[], Any]) -> Any:
+    """What `work` returns; how long it took goes to standard error."""
     start = time.perf_counter()
     found = work()
     print(f"  {name:<24} {time.perf_counter() - start:6.1f} s", file=sys.stderr, flush=True)
