@@ -17,6 +17,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -59,14 +60,15 @@ QUESTIONS: Final[tuple[str, ...]] = (
     "why did the {} not {} after the {}",
     "which {} should we use for the {} {}",
     "what is {} {}",
-    "do you know if the {} was ever {} by {}",
+    "do you know if {} was ever {} by {}",
     "what about {} and {} in the {} {}",
 )
 """4 to 10 words each; what stands in the braces is taken from one text."""
 
 
-def vocabulary(size: int = VOCABULARY) -> list[str]:
-    """`size` distinct words in order of rank, the function words first."""
+@lru_cache(maxsize=2)
+def vocabulary(size: int = VOCABULARY) -> tuple[str, ...]:
+    """`size` distinct words in order of rank, the function words first. Cost: half a second, once."""
     chance = np.random.default_rng(SEED)
     words = dict.fromkeys(FUNCTION_WORDS)
     while len(words) < size:
@@ -79,11 +81,11 @@ def vocabulary(size: int = VOCABULARY) -> list[str]:
         ]
         last = int(chance.integers(0, 34))
         words["".join(letters) + _CONSONANTS[last : last + 1]] = None
-    return list(words)[:size]
+    return tuple(words)[:size]
 
 
 def texts(count: int) -> Iterator[str]:
-    """The first `count` texts. Cost: about 10 us each, and half a second for the vocabulary."""
+    """The first `count` texts. Cost: about 10 us each."""
     words = np.array(vocabulary())
     chance = np.random.default_rng(SEED + 1)
     shares = 1 / np.arange(1, len(words) + 1) ** ZIPF

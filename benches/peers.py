@@ -69,10 +69,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
         rows, model = timed("embeddings", lambda: real_rows(options.rows))
         for size in options.vectors:
-            found, results["vectors_are"] = timed(
+            results["vectors"][str(size)] = timed(
                 f"vectors, {size:,}", partial(vectors, scratch, rows, model, size, full=options.full)
             )
-            results["vectors"][str(size)] = found
     show(results)
     if options.json:
         report.write_json(options.json, environment, results)
@@ -128,9 +127,7 @@ def words(folder: Path, scratch: Path, size: int, *, full: bool = False) -> dict
     return found
 
 
-def vectors(
-    scratch: Path, rows: NDArray[np.float32], model: str, size: int, *, full: bool
-) -> tuple[dict[str, Any], str]:
+def vectors(scratch: Path, rows: NDArray[np.float32], model: str, size: int, *, full: bool) -> dict[str, Any]:
     """Milliseconds of the 20 nearest vectors, and the share of the true ones among them; and what the vectors are."""
     data = real_vectors(rows, model, size, QUERIES)
     truth = [set(peer_vectors.nearest(data.base, query).tolist()) for query in data.queries]
@@ -158,7 +155,8 @@ def vectors(
             "recall@20": rounded(hit / (QUERIES * peer_vectors.TOP)),
             "build_cpu_s": rounded(building[name].cpu_ms[0] / 1e3),
         }
-    return {peer.name: found[peer.name] for peer in VECTOR_PEERS if peer.name in found}, data.about
+    engines = {peer.name: found[peer.name] for peer in VECTOR_PEERS if peer.name in found}
+    return {"about": data.about, "engines": engines}
 
 
 def real_rows(given: Path | None) -> tuple[NDArray[np.float32], str]:
@@ -189,9 +187,9 @@ def show(results: Mapping[str, Any]) -> None:
         title = f"A question to {int(size):,} texts, top 20, ms"
         report.print_table(title, ["engine", *COLUMNS], _rows(facts, OURS))
     for size, facts in results["vectors"].items():
-        title = f"20 nearest of {int(size):,} vectors, ms ({results['vectors_are']})"
+        title = f"20 nearest of {int(size):,} vectors, ms ({facts['about']})"
         header = ["engine", *COLUMNS, "recall@20", "build CPU s"]
-        report.print_table(title, header, _rows(facts, peer_vectors.MEMHOP, ("recall@20", "build_cpu_s")))
+        report.print_table(title, header, _rows(facts["engines"], peer_vectors.MEMHOP, ("recall@20", "build_cpu_s")))
 
 
 COLUMNS = ("CPU p50", "CPU p95", "wall p50", "MemHop / it, CPU", "wall")

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,20 +47,21 @@ print(json.dumps(facts))
 
 
 class Precomputed:
-    """An embedder that looks vectors up: text -> a row drawn from the text's own hash. Costs next to nothing."""
+    """An embedder that costs next to nothing: a text's vector is the sum of two rows of a table, chosen by its hash."""
 
     name = "precomputed"
     digest = "0"
     dim = DIM
     max_batch = 1_000
 
+    def __init__(self) -> None:
+        self._table = np.random.default_rng(_SEED).standard_normal((1 << 12, DIM), np.float32)
+
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         """See `memhop.models.Embedder`."""
-        rows = np.empty((len(texts), DIM), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            row[:] = np.random.default_rng([_SEED, *text.encode()[:64]]).standard_normal(DIM, np.float32)
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        return rows
+        hashes = np.array([crc32(text.encode()) for text in texts], np.uint32)
+        rows = self._table[hashes & 0xFFF] + self._table[hashes >> 20]
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
 def opening(files: Mapping[int, Filled], rounds: int) -> Figures:

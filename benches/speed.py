@@ -63,10 +63,10 @@ def measure(folder: Path, wanted: Sequence[int], rounds: int = 1) -> dict[str, A
         operations |= timed("vectors", lambda: reading.with_vectors(few, scratch, rounds))
         threads = timed("threads", lambda: reading.threads(notes[largest]))
         operations |= timed("remember", lambda: writing.remembering(notes, scratch, 10))
-        checkpoints = timed("checkpoint", lambda: writing.checkpoints(notes, scratch))
+        checkpoints = timed("checkpoint", lambda: writing.checkpoints(notes, scratch, writing.DELTAS))
         compact, bytes_per_byte = timed("compact", lambda: writing.compactions(notes, scratch))
         operations |= compact
-        pauses = timed("pauses", lambda: writing.pauses(notes[max(wanted)], scratch))
+        pauses = timed("pauses", lambda: writing.pauses(notes[max(wanted)], scratch, writing.UPKEEP_NOTES))
     return {
         "sizes": list(wanted),
         "raw_bytes_per_note": rounded(notes[largest].raw_bytes / largest),
@@ -156,9 +156,10 @@ def workplace(keep: Path | None) -> Iterator[Path]:
 
 def timed(name: str, work: Callable[[], Any]) -> Any:
     """What `work` returns; how long it took goes to standard error."""
-    start = time.perf_counter()
+    wall, cpu = time.perf_counter(), time.process_time()
     found = work()
-    print(f"  {name:<24} {time.perf_counter() - start:6.1f} s", file=sys.stderr, flush=True)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(f"  {name:<24} {wall:7.1f} s, {cpu:6.1f} of CPU", file=sys.stderr, flush=True)
     return found
 
 

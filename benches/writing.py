@@ -98,7 +98,7 @@ def appending(folder: Path, count: int) -> Figures:
     return _figures(times)
 
 
-def checkpoints(files: Mapping[int, Filled], folder: Path, deltas: Sequence[int] = DELTAS) -> dict[str, Any]:
+def checkpoints(files: Mapping[int, Filled], folder: Path, deltas: Sequence[int]) -> dict[str, Any]:
     """Milliseconds of `checkpoint` after so many new notes, by file size and by delta."""
     fresh = Fresh()
     found: dict[str, Any] = {}
@@ -130,7 +130,7 @@ def compactions(files: Mapping[int, Filled], folder: Path) -> tuple[Figures, dic
     return _figures(times), ratios
 
 
-def pauses(file: Filled, folder: Path, notes: int = UPKEEP_NOTES) -> dict[str, float]:
+def pauses(file: Filled, folder: Path, notes: int) -> dict[str, float]:
     """The longest calls of a handle that is written to without a break, upkeep included.
 
     One thread writes batches of 100, every tenth time also a single note; another one recalls every 5 ms. Milliseconds
