@@ -41,12 +41,10 @@ def fullest(results: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
 
 def draw(speed: Mapping[str, Any], peers: Mapping[str, Any], folder: Path) -> None:
     """Write both pictures into the folder."""
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (reads, writes) = pyplot.subplots(1, 2, figsize=(12, 5), sharey=True)
+    figure = Figure(figsize=(12, 5))
+    reads, writes = figure.subplots(1, 2, sharey=True)
     for operation in READS:
         _line(reads, operation, speed["operations"].get(operation, {}))
     for peer in PEERS:
@@ -61,7 +59,8 @@ def draw(speed: Mapping[str, Any], peers: Mapping[str, Any], folder: Path) -> No
         _finish(axes, title)
     _save(figure, folder / "latency.png")
 
-    figure, axes = pyplot.subplots(figsize=(6.5, 5))
+    figure = Figure(figsize=(6.5, 5))
+    axes = figure.subplots()
     for moment, by_size in speed["memory"].items():
         _line(axes, f"resident {moment}", by_size, "rss_mib")
         _line(axes, f"its own, not of the file, {moment}", by_size, "anonymous_mib", ":")
@@ -89,7 +88,6 @@ def _finish(axes: Any, title: str) -> None:
 def _save(figure: Any, path: Path) -> None:
     figure.tight_layout()
     figure.savefig(path, dpi=_DOTS, metadata={"Software": None})
-    figure.clear()
 
 
 if __name__ == "__main__":

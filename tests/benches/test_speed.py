@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from benches import plots, speed, writing
+from benches import plots, reading, speed, writing
 from benches.corpus import filled
 
 
 def test_a_run_on_a_small_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(reading, "QUESTIONS", 10)
     monkeypatch.setattr(writing, "UPKEEP_NOTES", 300)
     monkeypatch.setattr(writing, "DELTAS", (10, 100))
     target = tmp_path / "results" / "speed.json"
@@ -50,8 +51,6 @@ def test_sizes_that_make_no_sense_are_refused(text: str) -> None:
 
 def test_the_plots_show_the_fuller_run(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `peers` is not installed")
-    from matplotlib import pyplot
-
     figures = {"cpu_p50": 1.0}
     results: dict[str, dict[str, Any]] = {
         "speed": {"operations": {"recall": {"1000": figures, "10000": figures}}, "memory": {}},
@@ -60,6 +59,5 @@ def test_the_plots_show_the_fuller_run(tmp_path: Path) -> None:
     assert plots.fullest(results, "speed") is results["speed"]
     assert plots.fullest(results | {"speed-full": {}}, "speed") == {}
     plots.draw(results["speed"], results["peers"], tmp_path)
-    pyplot.close("all")
     for name in ("latency.png", "memory.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
