@@ -31,7 +31,6 @@ class VectorPeer(NamedTuple):
 
 def memhop_vectors(folder: Path, base: Matrix) -> Search:
     """Ours: the index behind the semantic channel, filled in slabs as a memory fills it."""
-    from memhop.index.ranking import top_k
     from memhop.index.vectors import VectorIndex
 
     index = VectorIndex(base.shape[1])
@@ -40,8 +39,8 @@ def memhop_vectors(folder: Path, base: Matrix) -> Search:
         index.put(start + 1, owners, base[start : start + SLAB])
 
     def search(query: Matrix) -> NDArray[np.int64]:
-        scores, _ = index.scores(query, lambda owners: owners.astype(np.int64), len(base), version=0)
-        return top_k(scores.astype(np.float64), TOP)
+        places, cosines = index.top(query, TOP, lambda owners: owners.astype(np.int64), version=0)
+        return places[np.argsort(-cosines, kind="stable")]
 
     return search
 

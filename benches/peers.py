@@ -15,6 +15,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +32,8 @@ from benches.peer_words import WORD_PEERS
 from benches.real_vectors import embedded, real_vectors, sentences
 from benches.speed import sizes, timed, workplace
 from benches.timing import Task, Times, interleaved, rounded
-from memhop.models.embed import Embedder, HashEmbedder
+from memhop.cli.arguments import embedder_called
+from memhop.common.errors import MemhopError
 
 STORED = 10_000  # texts in a store before writes are measured
 BATCH = 100
@@ -40,6 +42,7 @@ QUERIES = 100
 SLOW_CALLS = 5
 OURS = "MemHop, whole recall"
 MEMVID_TEXTS, MEMVID_AT = 300, 10_000  # it is shown in the tables of up to so many texts, with fewer
+MODELS = ("minilm", "local", "hash")  # the best first
 CACHE = report.REPOSITORY / "benches" / "cache"
 NOT_INSTALLED = {"not installed": True}
 
@@ -164,17 +167,12 @@ def real_rows(given: Path | None) -> tuple[NDArray[np.float32], str]:
     if given is not None:
         rows: NDArray[np.float32] = np.load(given, allow_pickle=False)
         return rows, given.stem
-    model = embedder()
-    return embedded(sentences(), model, CACHE), model.name
-
-
-def embedder() -> Embedder:
-    """The static model of the extra `local`, or, without it, hashed words."""
-    if find_spec("wordllama") and find_spec("safetensors"):
-        from memhop.models.embed_local import LocalEmbedder
-
-        return LocalEmbedder()
-    return HashEmbedder()
+    for name in MODELS:
+        with suppress(MemhopError):
+            embedder = embedder_called(name)
+            if embedder is not None:
+                return embedded(sentences(), embedder, CACHE), embedder.name
+    raise SystemExit("not one embedder is there")
 
 
 def show(results: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
@@ -18,6 +19,9 @@ from numpy.typing import NDArray
 import memhop
 from benches.corpus import Filled, questions
 from benches.timing import Task, Times, interleaved, quantile, rounded
+
+if TYPE_CHECKING:
+    from memhop.repo.views import Views
 
 QUESTIONS = 60
 THREADS = (1, 2, 4, 8)
@@ -118,9 +122,9 @@ def recalls(files: Mapping[int, Filled], operation: str, rounds: int) -> Figures
 
 
 def channels(files: Mapping[int, Filled], rounds: int) -> Figures:
-    """One index at a time, without fusion and records: words (top 20) and nearly right spelling.
+    """One channel at a time, without fusion and records: words, and nearly right spelling among the words of the file.
 
-    The spellings are looked up among the words of the file. Meaning is measured beside its peers in `benches.peers`.
+    Meaning is measured beside its peers in `benches.peers`.
     """
     from memhop.index.fuzzy import FuzzyIndex
     from memhop.search.query import Request, prepare
@@ -133,7 +137,7 @@ def channels(files: Mapping[int, Filled], rounds: int) -> Figures:
             db.recall("warm")  # loads the views
             views = db._store.views
             vocabulary = FuzzyIndex(views.bm25.terms())
-            tasks[f"words alone/{size}"] = _words(views.bm25, views.units.live, asked)
+            tasks[f"words alone/{size}"] = _words(views, asked)
             tasks[f"spelling alone/{size}"] = _cycled(vocabulary.matches, misspelt)
         return _by_size(interleaved(tasks, rounds * QUESTIONS, warm=5))
 
@@ -198,11 +202,14 @@ def _recall(db: memhop.DB, asked: Sequence[str], project: str | None = None) -> 
     return lambda number: db.recall(asked[number % len(asked)], limit=20, project=project)
 
 
-def _words(bm25: object, live: NDArray[np.bool_], asked: Sequence[Sequence[str]]) -> Task:
-    from memhop.index.bm25 import Bm25Index
+def _words(views: Views, asked: Sequence[Sequence[str]]) -> Task:
+    from memhop.search import channels
+    from memhop.search.evidence import Neighbourhood
+    from memhop.search.sparse import Workspace
 
-    assert isinstance(bm25, Bm25Index)
-    return lambda number: bm25.top(dict.fromkeys(asked[number % len(asked)], 1.0), live, 20)
+    workspace = Workspace()
+    around = Neighbourhood(views.units, workspace)
+    return lambda number: channels.words(asked[number % len(asked)], views, around, workspace, views.units.live)
 
 
 def _cycled(look_up: Callable[[str], object], words: Sequence[str]) -> Task:
