@@ -24,6 +24,7 @@ from benches.reading import Figures
 from benches.timing import growth, rounded
 
 QUICK = (1_000, 10_000, 100_000)
+UPKEEP_NOTES = 25_000  # enough for a checkpoint that comes by itself
 LARGE = 200_000  # above, what takes as long as the file is large is left out of a table that is not about it
 
 
@@ -31,20 +32,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benches.speed", description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", type=sizes, default=QUICK, help="numbers of notes, with commas between them")
     parser.add_argument("--rounds", type=int, default=1, help="how often each question is asked")
+    parser.add_argument("--upkeep", type=int, default=UPKEEP_NOTES, help="notes written while pauses are looked for")
     parser.add_argument("--keep", type=Path, help="a folder for the files, which are not removed")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
     environment = report.environment(seed=SEED, data_sha256="generated")
     report.print_environment(environment)
     with workplace(options.keep) as folder:
-        results = measure(folder, options.sizes, options.rounds)
+        results = measure(folder, options.sizes, options.rounds, options.upkeep)
     show(results)
     if options.json:
         report.write_json(options.json, environment, results)
     return 0
 
 
-def measure(folder: Path, wanted: Sequence[int], rounds: int = 1) -> dict[str, Any]:
+def measure(folder: Path, wanted: Sequence[int], rounds: int, upkeep: int) -> dict[str, Any]:
     """All figures at these sizes. Cost: about 40 s up to 100,000 notes, besides filling."""
     notes = timed("fill with notes", lambda: {size: filled(folder, "notes", size) for size in wanted})
     messages = timed("fill with messages", lambda: {size: filled(folder, "messages", size) for size in wanted})
@@ -66,7 +68,7 @@ def measure(folder: Path, wanted: Sequence[int], rounds: int = 1) -> dict[str, A
         checkpoints = timed("checkpoint", lambda: writing.checkpoints(notes, scratch, writing.DELTAS))
         compact, bytes_per_byte = timed("compact", lambda: writing.compactions(notes, scratch))
         operations |= compact
-        pauses = timed("pauses", lambda: writing.pauses(notes[max(wanted)], scratch, writing.UPKEEP_NOTES))
+        pauses = timed("pauses", lambda: writing.pauses(notes[max(wanted)], scratch, upkeep))
     return {
         "sizes": list(wanted),
         "raw_bytes_per_note": rounded(notes[largest].raw_bytes / largest),

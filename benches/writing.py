@@ -21,7 +21,6 @@ from benches.timing import Times, quantile, rounded
 
 BATCH = 100
 DELTAS = (100, 1_000, 10_000)  # notes between two checkpoints
-UPKEEP_NOTES = 45_000  # enough for two checkpoints that come by themselves
 
 
 class Fresh:

@@ -65,9 +65,11 @@ def test_the_exit_code_says_whether_all_hold(
     (tmp_path / "speed.json").write_text(json.dumps({"environment": {}, "results": RESULTS["speed"]}), "utf-8")
     held, broken = Bar("held", True, 7, figure("recall", "10000")), Bar("broken", True, 1, figure("recall", "10000"))
     absent = Bar("absent", True, 1, figure("nothing"))
+    beside = broken._replace(judged=False)
     for table, code, said in (
         ((held,), 0, "holds"),
         ((held, broken), 1, "DOES NOT HOLD"),
+        ((held, beside), 0, "beside"),
         ((absent,), 1, "not measured"),
     ):
         monkeypatch.setattr(bars, "BARS", table)

@@ -16,10 +16,12 @@ def test_a_run_on_a_small_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(reading, "QUESTIONS", 10)
-    monkeypatch.setattr(writing, "UPKEEP_NOTES", 300)
     monkeypatch.setattr(writing, "DELTAS", (10, 100))
     target = tmp_path / "results" / "speed.json"
-    assert speed.main(["--sizes", "1000", "--keep", str(tmp_path / "files"), "--json", str(target)]) == 0
+    assert (
+        speed.main(["--sizes", "1000", "--upkeep", "300", "--keep", str(tmp_path / "files"), "--json", str(target)])
+        == 0
+    )
     results = json.loads(target.read_text("utf-8"))["results"]
     assert {"open", "recall", "recall, 1 % filter", "remember, durable", "compact"} <= set(results["operations"])
     for operation, by_size in results["operations"].items():
