@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="a folder for our files, which are not removed")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
-    environment = report.environment(seed=SEED, data_sha256="generated")
+    environment = report.environment(seed=SEED, data_sha256="generated", packages=(*report.PACKAGES, *report.PEERS))
     report.print_environment(environment)
     with workplace(options.keep) as folder, tempfile.TemporaryDirectory(dir=folder) as inside:
         scratch = Path(inside)
