@@ -78,9 +78,9 @@ def figures() -> str:
             ],
         ),
         f"**From a thousand notes on**, CPU milliseconds, median (commit `{_commit(speed)}`). Texts have "
-        f"{speed['results']['raw_bytes_per_note']:.0f} bytes on average; the last column is the exponent with which cost "
-        "grows with the number of notes; [time](benches/results/latency.png) and [memory](benches/results/memory.png) "
-        "as pictures.",
+        f"{speed['results']['raw_bytes_per_note']:.0f} bytes on average; the last column is the exponent with which "
+        "cost grows with the number of notes; [time](benches/results/latency.png) and "
+        "[memory](benches/results/memory.png) as pictures.",
         _speed_table(speed["results"]),
         f"**Beside other engines**, in one run, calls in turns, CPU milliseconds, median (commit `{_commit(peers)}`). "
         f"A durable write into {peers['results']['stored']:,} texts:",
