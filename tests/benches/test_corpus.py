@@ -45,6 +45,7 @@ def test_questions_are_of_4_to_10_words_and_about_words_of_one_text() -> None:
         about = set(words) - patterns
         assert about
         assert any(about <= text for text in texts)
+    assert {len(question.split()) for question in asked} >= {4, 7, 10}
 
 
 def test_one_per_cent_of_the_notes_are_in_each_project() -> None:

@@ -42,6 +42,7 @@ def test_what_is_measured_is_a_copy(tmp_path: Path) -> None:
     before = file.path.read_bytes()
     with writing.copied(file, tmp_path, "none") as db:
         db.remember("something new")
+    assert list(tmp_path.glob("copy-*")) == []
     assert file.path.read_bytes() == before
 
 
