@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--vectors", type=sizes, default=(10_000, 100_000), help="numbers of vectors")
     parser.add_argument("--full", action="store_true", help="build everything at every size")
     parser.add_argument("--rows", type=Path, help="unit rows of real texts (.npy), in place of embedding sentences")
-    parser.add_argument("--keep", type=Path, help="a folder for our files, which are not removed")
+    parser.add_argument("--keep", type=Path, help="as for benches.speed")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
     environment = report.environment(seed=SEED, data_sha256="generated", packages=(*report.PACKAGES, *report.PEERS))

@@ -33,7 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", type=sizes, default=QUICK, help="numbers of notes, with commas between them")
     parser.add_argument("--rounds", type=int, default=1, help="how often each question is asked")
     parser.add_argument("--upkeep", type=int, default=UPKEEP_NOTES, help="notes written while pauses are looked for")
-    parser.add_argument("--keep", type=Path, help="a folder for the files, which are not removed")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="a folder for the files; what stands there is used as it is, also if an older engine wrote it",
+    )
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
     environment = report.environment(seed=SEED, data_sha256="generated")
