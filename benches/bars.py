@@ -107,7 +107,7 @@ def _write(engine: str, calls: str, figure: str = "cpu_p50") -> Place:
 
 
 def _vectors(engine: str, figure: str) -> Place:
-    return _at("peers", "vectors", "100000", "engines", engine, figure)
+    return _at("peers", "vectors", "100000 x 384", "engines", engine, figure)
 
 
 BARS: Final = (
@@ -140,7 +140,7 @@ BARS: Final = (
         _words("MemHop, whole recall"), over=_words("tantivy, stop list")), judged=False),
     Bar("whole recall, 100k notes / FTS5 OR", True, 0.2, Figure(
         _words("MemHop, whole recall"), over=_words("SQLite FTS5 *"))),
-    Bar("20 nearest of 100k vectors / faiss flat", True, 0.35, Figure(
+    Bar("20 nearest of 100k x 384 vectors / faiss flat", True, 0.35, Figure(
         _vectors("MemHop", "cpu_p50"), over=_vectors("faiss flat", "cpu_p50"))),
     Bar("the same: recall@20", False, 0.98, Figure(_vectors("MemHop", "recall@20"))),
     Bar("whole recall at 1M, p95, CPU ms", True, 60, Figure(_speed("recall", 1_000_000, "cpu_p95", "speed-full"))),

@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
         rows, model = timed("embeddings", lambda: real_rows(options.rows))
         for size in options.vectors:
-            results["vectors"][str(size)] = timed(
+            results["vectors"][f"{size} x {rows.shape[1]}"] = timed(
                 f"vectors, {size:,}", partial(vectors, scratch, rows, model, size, full=options.full)
             )
     show(results)
@@ -185,7 +185,7 @@ def show(results: Mapping[str, Any]) -> None:
         title = f"A question to {int(size):,} texts, top 20, ms"
         report.print_table(title, ["engine", *COLUMNS], _rows(facts, OURS))
     for size, facts in results["vectors"].items():
-        title = f"20 nearest of {int(size):,} vectors, ms ({facts['about']})"
+        title = f"20 nearest of {size} vectors, ms ({facts['about']})"
         header = ["engine", *COLUMNS, "recall@20", "build CPU s"]
         report.print_table(title, header, _rows(facts["engines"], peer_vectors.MEMHOP, ("recall@20", "build_cpu_s")))
 

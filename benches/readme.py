@@ -210,7 +210,7 @@ def _turned(by_size: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any
 
 
 def _vector_table(by_size: Mapping[str, Any]) -> str:
-    size = max(by_size, key=int)
+    size = _most(by_size)
     engines = by_size[size]["engines"]
     rows = [
         [
@@ -221,11 +221,16 @@ def _vector_table(by_size: Mapping[str, Any]) -> str:
         ]
         for name, facts in sorted(engines.items(), key=lambda pair: _median(pair[1]))
     ]
-    return _table(["", f"{int(size):,} vectors", "ours / it", "recall@20"], rows)
+    return _table(["", f"{size} vectors", "ours / it", "recall@20"], rows)
+
+
+def _most(by_size: Mapping[str, Any]) -> str:
+    """The key, "rows x dimensions", with the most rows."""
+    return max(by_size, key=lambda size: int(size.partition(" ")[0]))
 
 
 def _about(by_size: Mapping[str, Any]) -> str:
-    about: str = by_size[max(by_size, key=int)]["about"]
+    about: str = by_size[_most(by_size)]["about"]
     return about
 
 
