@@ -149,7 +149,7 @@ def _membership(views: Views, id_: int) -> tuple[int, int, int]:
 
 
 def _spaces(views: Views) -> tuple[Any, Any]:
-    (indexes, token_indexes) = views.spaces_in_use()
+    (indexes, token_indexes, _) = views.spaces_in_use()
     return next(iter(indexes.values())), next(iter(token_indexes.values()))
 
 
