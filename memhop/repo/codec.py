@@ -42,7 +42,7 @@ def encode(record: Record, unknown: dict[str, Any] | None = None) -> bytes:
     bare = msgspec.structs.replace(record, id=0) if record.id else record
     if not unknown:
         return _encoder.encode(bare)
-    return _encoder.encode(unknown | msgspec.to_builtins(bare))
+    return _encoder.encode(unknown | msgspec.to_builtins(bare, builtin_types=(bytes,)))
 
 
 def decode(kind: int, id_: int, payload: bytes | memoryview, offset: int) -> Record:

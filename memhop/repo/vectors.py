@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, TypeAlias
+
+import msgspec
 
 from memhop.common.errors import Corrupt, InvalidRequest, VectorSpaceMismatch
 from memhop.common.ids import key_hash
@@ -67,7 +69,7 @@ class TokenBasis(Record, frozen=True, kw_only=True, omit_defaults=True):
     space: Id
     units: Count  # how many the space had when it was fitted
     dim: Dimensions
-    width: Dimensions
+    width: Annotated[int, msgspec.Meta(ge=1, le=256)]  # checking that rows are orthonormal takes its square times dim
     matrix: bytes  # f32[width, dim], orthonormal rows
     created_at: Ms = 0
 

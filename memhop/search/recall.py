@@ -22,7 +22,7 @@ from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
-from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights
+from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,6 +78,7 @@ class _Scored(NamedTuple):
     words: channels.Words
     uses: tuple[ChannelUse, ...]
     with_model: bool
+    contextual: bool
     unseen: NDArray[np.bool_]  # the model has no vector of these yet
 
 
@@ -167,13 +168,14 @@ class Recaller:
             words=words,
             uses=tuple(uses),
             with_model="pooled" in evidence,
+            contextual=asked is not None and asked.contexts is not None,
             unseen=unseen,
         )
 
     def _fuse(
         self, layer: Layer, query: Query, scored: _Scored, views: Views, chosen: NDArray[np.int64]
     ) -> fusion.Fused:
-        weights = WEIGHTS[layer]
+        weights = weights_of(layer, contextual=scored.contextual)
         trust = min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
         factor = {"lexical": weights.lexical * trust, "pooled": weights.pooled, "late": weights.late}
         evidence = {name: (factor[name], scores[chosen]) for name, scores in scored.evidence.items()}

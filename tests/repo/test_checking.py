@@ -63,7 +63,7 @@ def test_a_sound_memory_passes_and_everything_in_it_is_looked_at(db: DB) -> None
         assert report.references is not None
         assert report.references > 20
         assert report.views is not None
-        assert list(report.views) == ["groups", "units", "postings", "vocabulary", "vectors", "tokens"]
+        assert list(report.views) == ["groups", "units", "postings", "vocabulary", "vectors", "tokens", "contexts"]
         assert all(report.views.values())
         db.recall("kayak varnish kayac", explain=True)  # vectors, tokens and vocabulary are in use from here on
     assert db._store.views.vocabulary_in_use is not None
