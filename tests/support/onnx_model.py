@@ -124,7 +124,7 @@ def graph(
 
 
 def tokenizer(words: Sequence[str] = WORDS) -> str:
-    """A word-piece tokenizer over these words, as `tokenizers` writes it. It truncates and pads, which must be undone."""
+    """A word-piece tokenizer over these words, as `tokenizers` writes it. It truncates and pads: to be undone."""
     specials = [
         {
             "id": place, "content": word, "special": True, "single_word": False,
