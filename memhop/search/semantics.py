@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from memhop.repo.store import Store
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
+    from memhop.search.sparse import Scores, Sums
+
+NEAREST: Final = 200  # units that the pooled vectors bring up, and that cosines are held against
 
 
 class Asked(NamedTuple):
@@ -158,8 +161,8 @@ def _distinct(found: TokenVectors) -> tuple[NDArray[np.int64], NDArray[np.float3
 
 
 def pooled(
-    asked: Asked, embedder: Embedder, views: Views, around: Neighbourhood, mask: NDArray[np.bool_]
-) -> NDArray[np.float64] | None:
+    asked: Asked, embedder: Embedder, views: Views, around: Neighbourhood, sums: Sums, mask: NDArray[np.bool_]
+) -> Scores | None:
     """Cosine with the question, above the average of the best units, spread over neighbours. None: no vectors.
 
     What is no closer than the average of the 200 nearest says nothing: cosines of unrelated texts are rarely 0.
@@ -168,28 +171,21 @@ def pooled(
         return None
     index = views.vectors(asked.space.id, asked.space.dim)
     vector = _weighted_query(asked, embedder, views)
-    scores, has = index.scores(vector, views.ordinals, views.units.size, version=views.version, where=mask)
-    eligible = has & mask
-    if not eligible.any():
+    docs, cosines = index.top(vector, NEAREST, views.ordinals, version=views.version, where=mask)
+    if not len(docs):
         return None
-    cosines = np.where(eligible, scores.astype(np.float64), -1.0)
-    best = cosines[eligible]
-    if len(best) > 200:
-        best = np.partition(best, len(best) - 200)[-200:]
-    spread = float(best.std())
-    strength = np.maximum(cosines - float(best.mean()), 0.0) / spread if spread > 1e-9 else eligible.astype(np.float64)
-    strength[~eligible] = 0.0
-    docs = np.flatnonzero(strength > 0)
-    result = np.zeros(len(mask))
-    reached, values = around.spread(docs, strength[docs])
-    result[reached] = values
-    return result
+    nearest = cosines.astype(np.float64)
+    spread = float(nearest.std())
+    strength = np.maximum(nearest - float(nearest.mean()), 0.0) / spread if spread > 1e-9 else np.ones(len(docs))
+    near = strength > 0
+    sums.add(*around.spread(docs[near], strength[near]))
+    return sums.take().among(mask)
 
 
-def embedded(asked: Asked, views: Views) -> NDArray[np.bool_]:
-    """The units that have a vector in the question's space."""
+def embedded(asked: Asked, views: Views, docs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the units have a vector in the question's space."""
     assert asked.space is not None
-    return views.vectors(asked.space.id, asked.space.dim).contains(views.units.column("owner"))
+    return views.vectors(asked.space.id, asked.space.dim).contains(views.units.column("owner")[docs])
 
 
 def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[np.float32]:
@@ -209,8 +205,9 @@ def late(
     embedder: Embedder,
     views: Views,
     around: Neighbourhood,
+    sums: Sums,
     candidates: NDArray[np.int64],
-) -> NDArray[np.float64] | None:
+) -> Scores | None:
     """Late interaction (MaxSim, Khattab and Zaharia 2020) of the candidates with the question.
 
     Per distinct token of the question: the cosine of the unit's nearest token, to a power, spread over neighbours,
@@ -220,13 +217,12 @@ def late(
     if found is None:
         return None
     power = EVIDENCE.late_power if asked.contexts is None else EVIDENCE.context_power
-    result = np.zeros(views.units.size)
     for weight, row in zip(*found, strict=True):
         strength = np.maximum(row.astype(np.float64), 0.0) ** power
         present = strength > 0
         reached, values = around.spread(candidates[present], strength[present])
-        result[reached] += weight * around.saturated(values)
-    return result
+        sums.add(reached, weight * around.saturated(values))
+    return sums.take()
 
 
 def best_tokens(
