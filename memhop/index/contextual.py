@@ -24,6 +24,7 @@ from memhop.index.parts import ranges, to_offsets
 from memhop.index.slabs import Slabs
 
 _TINY: Final = 1e-12
+_EXACT: Final = 1 << 24  # integers up to here are float32 numbers
 _PRODUCT: Final = 200_000  # multiplications of one matrix product: below what makes BLAS start threads
 
 
@@ -61,12 +62,7 @@ def decode_rows(codes: NDArray[np.int8], basis: NDArray[np.float32] | None) -> N
     rows = codes.astype(np.float32)
     if basis is not None:
         rows = rows @ basis
-    return _unit(rows)
-
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    norms = np.sqrt(np.vecdot(rows, rows))
-    unit: NDArray[np.float32] = rows / np.where(norms > _TINY, norms, 1.0).astype(np.float32)[:, None]
+    unit: NDArray[np.float32] = rows / _norms(rows)[:, None]
     return unit
 
 
@@ -176,7 +172,7 @@ class ContextIndex:
             question = asked if payload.basis is None else asked @ payload.basis.T
             if question.shape[1] != payload.codes.shape[1]:
                 raise InvalidRequest(f"{question.shape[1]} numbers, stored are {payload.codes.shape[1]}", field="asked")
-            cosines = _cosines(_unit(question), payload.codes, starts, lengths)
+            cosines = _cosines(question, payload.codes, starts, lengths)
             result[:, mine] = np.maximum.reduceat(cosines, to_offsets(lengths)[:-1].astype(np.int64), axis=1)
         return result
 
@@ -207,13 +203,29 @@ class _ContextRows:
 def _cosines(
     question: NDArray[np.float32], codes: NDArray[np.int8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """[q, tokens] of the rows one after the other."""
+    """[q, tokens] of the rows one after the other.
+
+    The question is rounded as well, as finely as leaves every sum of products below 2^24: then float32 holds each of
+    them exactly, and a matrix product gives the same in whatever order it adds. A score must not depend on where in
+    the index a unit stands.
+    """
+    finest = max(1, _EXACT // (127 * question.shape[1]))
+    largest = np.abs(question).max(axis=1, keepdims=True, initial=0.0)
+    rounded = np.rint(question * (finest / np.where(largest > _TINY, largest, 1.0))).astype(np.float32)
+    asked = _norms(rounded)[:, None]
     places = ranges(starts, lengths)
     cosines = np.empty((len(question), len(places)), np.float32)
     step = max(16, _PRODUCT // max(1, question.size))
     for start in range(0, len(places), step):
         part = codes[places[start : start + step]].astype(np.float32)
-        norms = np.sqrt(np.vecdot(part, part))
-        np.matmul(question, part.T, out=cosines[:, start : start + step])
-        cosines[:, start : start + step] /= np.where(norms > 0, norms, np.float32(1))
+        column = cosines[:, start : start + step]
+        np.matmul(rounded, part.T, out=column)
+        column /= asked * _norms(part)
     return cosines
+
+
+def _norms(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Lengths; 1 for rows without."""
+    norms: NDArray[np.float32] = np.sqrt(np.vecdot(rows, rows))
+    norms[norms <= _TINY] = 1.0
+    return norms

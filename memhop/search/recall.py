@@ -167,7 +167,7 @@ class Recaller:
             else:
                 found["pooled"] = pooled
                 candidates = around.widen(_to_compare(words, pooled))
-                late = semantics.late(asked, self.embedder, views, around, sums, candidates)
+                late = semantics.late(asked, self.embedder, views, around, candidates)
                 if late is not None:
                     found["late"] = late.among(allowed.mask)
         for name in ("pooled", "late"):

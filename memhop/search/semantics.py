@@ -17,6 +17,7 @@ from memhop.common.errors import EmbedderError, ProviderError
 from memhop.models.embed import TokenVectors, check_vectors
 from memhop.repo.record import Kind, all_of
 from memhop.repo.vectors import Space, space_id
+from memhop.search.sparse import Scores
 from memhop.search.tuning import EVIDENCE
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from memhop.repo.store import Store
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
-    from memhop.search.sparse import Scores, Sums
+    from memhop.search.sparse import Sums
 
 NEAREST: Final = 200  # units that the pooled vectors bring up, and that cosines are held against
 
@@ -205,24 +206,31 @@ def late(
     embedder: Embedder,
     views: Views,
     around: Neighbourhood,
-    sums: Sums,
     candidates: NDArray[np.int64],
 ) -> Scores | None:
     """Late interaction (MaxSim, Khattab and Zaharia 2020) of the candidates with the question.
 
-    Per distinct token of the question: the cosine of the unit's nearest token, to a power, spread over neighbours,
-    saturated, and weighted by the token's idf, as words are. None: the model gives no tokens.
+    Per distinct token of the question: the cosine of the nearest token, to a power, in the unit or by its share in a
+    neighbour, saturated, and weighted by the token's idf, as words are. Neighbours do not add up as words do: every
+    unit has some token that is a little alike. None: the model gives no tokens.
+
+    Args:
+        candidates: Ordinals, ascending, each once. Neighbours among them count.
     """
     found = best_tokens(asked, embedder, views, candidates)
     if found is None:
         return None
-    power = EVIDENCE.late_power if asked.contexts is None else EVIDENCE.context_power
-    for weight, row in zip(*found, strict=True):
-        strength = np.maximum(row.astype(np.float64), 0.0) ** power
-        present = strength > 0
-        reached, values = around.spread(candidates[present], strength[present])
-        sums.add(reached, weight * around.saturated(values))
-    return sums.take()
+    weights, similarity = found
+    earned = around.saturated(
+        around.nearest(candidates, np.maximum(similarity, 0.0).astype(np.float64) ** EVIDENCE.late_power)
+    )
+    scores = np.zeros(len(candidates))
+    for weight, row in zip(
+        weights, earned, strict=True
+    ):  # one after the other: a product of matrices adds in any order
+        scores += weight * row
+    there = scores > 0
+    return Scores(candidates[there], scores[there])
 
 
 def best_tokens(

@@ -26,8 +26,7 @@ class Evidence(NamedTuple):
     fuzzy_frequency: int = 0  # a query term in more units than this is spelt as meant
     fuzzy_two_chars: int = 8  # shorter terms are taken for another at edit distance 1 only
     fuzzy_terms: int = 16
-    late_power: float = 2.0  # cosine of the best token, to this power
-    context_power: float = 4.0  # the same where tokens have another vector in each sentence
+    late_power: float = 3.0  # cosine of the best token, to this power
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
     relative_time: float = 2.0  # a window named relative to now counts this much more: the words cannot help
     present: float = 1.0  # added to the weight of recency when the question is about now
@@ -58,7 +57,7 @@ WEIGHTS = {
     Layer.CAPABILITIES: Weights(across=0.5, usage=0.1),
 }
 CONTEXTUAL: dict[Layer, dict[str, float]] = {  # what is different where tokens have another vector in each sentence
-    Layer.MESSAGES: {"late": 1.0},
+    Layer.MESSAGES: {"late": 1.0, "session": 0.1},
     Layer.NOTES: {"late": 1.5},
 }
 EVIDENCE = Evidence()
