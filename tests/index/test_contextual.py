@@ -127,6 +127,24 @@ def test_candidates_in_any_number_and_slabs_in_place() -> None:
     assert np.allclose(everyone[:, chosen], found, atol=1e-6)
 
 
+@pytest.mark.parametrize("dim", [DIM, 384, 2_000])
+def test_where_a_unit_stands_does_not_show(dim: int) -> None:
+    """A matrix product adds in an order that depends on the place of a row: the last digit of a score differed between
+    a running and a rebuilt index."""
+    rows = unit_rows(9, 1, dim)
+    asked = unit_rows(7, 2, dim)
+    seen = set()
+    for others in range(0, 40, 3):
+        index = ContextIndex()
+        codes = encode_rows(np.concatenate([unit_rows(others, 3, dim), rows]), None)
+        tokens = np.arange(len(codes), dtype=np.uint16)
+        index.put(1, np.array([1, 2], np.uint64), np.array([0, others, others + 9]), tokens, codes, None)
+        found = index.best_similarities(asked, np.arange(2), identity, 2, version=1)
+        seen.add(found[:, 1].tobytes())
+        assert np.allclose(found[:, 1], (asked @ rows.T).max(axis=1), atol=0.03)
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize(
     "change",
     [
