@@ -55,6 +55,12 @@ class TestVectors:
         alone = [embedder.embed([text])[0] for text in many]
         assert np.allclose(embedder.embed(many), alone, atol=1e-5)
 
+    def test_padding_is_not_attended_to(self, tmp_path: Path) -> None:
+        folder = write_model(tmp_path / "model", graph(attention=True))
+        rows = OnnxEmbedder(folder).embed(["red boat", "dog"])
+        assert np.allclose(rows[0], unit(hidden("red", "boat").mean(axis=0) + 4), atol=1e-5)
+        assert np.allclose(rows[1], unit(hidden("dog").mean(axis=0) + 3), atol=1e-5)
+
     def test_the_first_token_stands_for_the_text_where_the_folder_says_so(self, folder: Path) -> None:
         pooling = folder / "1_Pooling" / "config.json"
         pooling.parent.mkdir()

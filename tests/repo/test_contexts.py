@@ -13,6 +13,7 @@ from memhop import DB
 from memhop.api.repair import repair
 from memhop.repo import contexts, gathering, slabs
 from memhop.repo.record import Kind
+from memhop.repo.traces import traces, unit_of_row
 from memhop.repo.vectors import ContextSlab, Space, TokenBasis, decode_contexts
 from tests.support.embedders import ScriptedContexts
 from tests.support.memories import memory, texts
@@ -105,7 +106,7 @@ def test_the_commit_that_brings_a_basis_can_be_recalled_as_it_was(tmp_path: Path
 def test_slabs_are_cut_to_size_between_owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand long texts in one commit made a slab that no frame could hold; and a cut within the vectors of one
     text silenced those in front of it."""
-    monkeypatch.setattr(slabs, "MAX_SLAB_BYTES", 4_000)
+    monkeypatch.setattr(slabs, "MAX_SLAB_BYTES", 1_500)
     with memory(tmp_path / "a.meh", embedder=ScriptedContexts()) as db:
         long = " ".join(f"long{n}" for n in range(600))
         db.remember(long)
@@ -182,6 +183,26 @@ def test_a_compaction_drops_rows_of_nobody(tmp_path: Path, monkeypatch: pytest.M
         left = {int(owner) for slab in held(db) for owner in slab.owners}
         assert len(owners - left) == 1
         assert left < owners
+
+
+def test_whose_codes_they_are_can_be_traced(tmp_path: Path) -> None:
+    """What proves an erasure looks for the codes, not for token ids, which other texts share."""
+    with memory(tmp_path / "a.meh", embedder=ScriptedContexts()) as db:
+        add(db, 0, 5)
+        store = db._store
+        (slab_id,) = store.file.ids(int(Kind.CONTEXT_SLAB))
+        located = store.file.locate(slab_id)
+        assert located is not None
+        (slab,) = held(db)
+        end = sum(store.file.payload_at(located[1]))
+        for place, owner in enumerate(slab.owners.tolist()):
+            note = int(store.views.units.ids[int(store.views.ordinals(slab.owners[place : place + 1])[0])])
+            first, last = slab.offsets[place : place + 2].tolist()
+            rows = [rows for rows in traces(store, {note}).slabs if rows.kind is Kind.CONTEXT_SLAB]
+            assert [row for one in rows for row in one.rows] == [slab.codes[first:last].tobytes()]
+            for token in (first, last - 1):
+                at = end - slab.codes.nbytes + token * 96 + 5
+                assert unit_of_row(store, Kind.CONTEXT_SLAB, located[1], at) == (owner, note)
 
 
 def test_an_older_file_is_embedded_on_and_read_by_both(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ ONNX is protocol buffers; the few messages of onnx.proto that a graph takes are 
 which are stable, so that no test needs the `onnx` package. `write_model` makes a folder as `OnnxEmbedder` takes it.
 
     last_hidden_state[b, s, :]  = table[input_ids[b, s]] + 0.25 * table[input_ids[b, s - 1]]     ("context")
+                                + the number of tokens attended to in row b                      ("attention")
     sentence_embedding[b, :]    = the mean of last_hidden_state over s, padding included
 """
 
@@ -77,6 +78,7 @@ def graph(
     outputs: Sequence[str] = ("last_hidden_state",),
     rows: NDArray[np.float32] | None = None,
     context: bool = True,
+    attention: bool = False,
 ) -> bytes:
     """A ModelProto. `rows`: another table."""
     looked_up = table() if rows is None else rows
@@ -92,11 +94,19 @@ def graph(
         ]
     else:
         nodes.append(_node("Identity", ["here"], "tokens"))
+    if attention:
+        nodes += [
+            _node("Cast", ["attention_mask"], "attended", _int("to", FLOAT)),
+            _node("ReduceSum", ["attended", "axes"], "count"),  # [batch, 1]
+            _node("Unsqueeze", ["count", "axes"], "count3"),
+            _node("Add", ["tokens", "count3"], "told"),
+        ]
+    told = "told" if attention else "tokens"
     for name in outputs:
         if name == "sentence_embedding":
-            nodes.append(_node("ReduceMean", ["tokens"], name, _ints("axes", [1]) + _int("keepdims", 0)))
+            nodes.append(_node("ReduceMean", [told], name, _ints("axes", [1]) + _int("keepdims", 0)))
         else:
-            nodes.append(_node("Identity", ["tokens"], name))
+            nodes.append(_node("Identity", [told], name))
     constants = {
         "pads": np.array([0, 1, 0, 0], np.int64),
         "starts": np.array([0], np.int64),
@@ -104,7 +114,7 @@ def graph(
         "axes": np.array([1], np.int64),
     }
     initializers = [_tensor("table", looked_up)]
-    if context:
+    if context or attention:
         initializers += [_tensor(name, array) for name, array in constants.items()]
         initializers.append(_tensor("share", np.array([0.25], np.float32)))
     shapes = {"sentence_embedding": ("batch", looked_up.shape[1])}
