@@ -22,8 +22,10 @@ from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
+from memhop.search.reading import question
+from memhop.search.rerank import Candidate, rerank
 from memhop.search.sparse import Scores, Workspace, union
-from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights, weights_of
+from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -234,6 +236,7 @@ class Recaller:
             few = len(mine.docs) < fusion.TOP
             units = int(np.count_nonzero(allowed.mask & (views.units.column("layer") == layer))) if few else 0
             fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
+            fused = self._reread(layer, fused, query, mine, ids[mine.docs])
             order = _best_first(fused, ids[mine.docs], query.limit)
             if len(order):
                 said = {**_weighted(layer, mine), "time": (WEIGHTS[layer].time, mine.time)}
@@ -274,6 +277,31 @@ class Recaller:
             if counted is not None:
                 usage[row] = weight * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
+
+    def _reread(
+        self, layer: Layer, fused: fusion.Fused, query: Query, scored: _Scored, ids: NDArray[np.uint64]
+    ) -> fusion.Fused:
+        """The layer with its best candidates read again, see `rerank`; all of them stay before the others."""
+        weights = WEIGHTS[layer]
+        if not (weights.value or weights.exact or weights.order or weights.current):
+            return fused
+        rows, candidates = [], []
+        for row in _best_first(fused, ids, RERANK.candidates).tolist():
+            record = self.store.record(int(ids[row]))
+            unit = record.unit() if record is not None else None
+            if unit is not None:
+                rows.append(row)
+                candidates.append(Candidate(unit.plain, unit.at, float(fused.total[row])))
+        if len(rows) < 2:
+            return fused
+        uses = scored.words.uses
+        asked = question(query.text, {use.term: use.idf for use in uses}, {use.term: use.variants for use in uses})
+        total, parts = fused.total.copy(), dict(fused.parts)
+        for name, values in rerank(asked, query.when, candidates, weights).items():
+            parts[name] = np.zeros(len(total))
+            parts[name][rows] = values
+            total += parts[name]
+        return fusion.Fused(total, parts, fused.evidence)
 
     def _count(self, hits: list[Found]) -> None:
         for hit in hits[:_USED_HITS]:
