@@ -84,12 +84,9 @@ CONTEXTUAL: dict[Layer, dict[str, float]] = {
     Layer.NOTES: {"late": 1.0},
 }
 EVIDENCE = Evidence()
-<<<<<<< HEAD
+RERANK = Rerank()
 
 
 def weights_of(layer: Layer, *, contextual: bool) -> Weights:
     """A layer's weights; `contextual`: the question was compared by vectors of tokens where they stand."""
     return WEIGHTS[layer]._replace(**CONTEXTUAL.get(layer, {})) if contextual else WEIGHTS[layer]
-=======
-RERANK = Rerank()
->>>>>>> main
