@@ -15,7 +15,7 @@ import numpy as np
 
 from memhop.common.config import LIMITS
 from memhop.repo.l2_context import Topic
-from memhop.repo.l4_archive import Message
+from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import ASKS, Layer, Record
 from memhop.search import channels, fusion, semantics
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _USED_HITS = 3  # of a recall: the first ones count as used
-_USAGE_POOL = 50  # candidates whose usage is looked up
+_USAGE_POOL = 30  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
 
 
@@ -107,6 +107,20 @@ class _Layered(NamedTuple):
 
     fused: fusion.Fused
     scored: _Scored
+
+
+class _Records:
+    """The records of one recall, each read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: dict[int, Record | None] = {}
+
+    def get(self, id_: int) -> Record | None:
+        """None: it is damaged."""
+        if id_ not in self._read:
+            self._read[id_] = self._store.record(id_)
+        return self._read[id_]
 
 
 class Recaller:
@@ -229,6 +243,7 @@ class Recaller:
         ids = views.units.ids
         lists: dict[int, tuple[float, list[int]]] = {}
         fused_by_layer: dict[int, _Layered] = {}
+        records = _Records(self.store)
         for layer in WEIGHTS:
             mine = scored.rows(np.flatnonzero(layers == layer))
             if not len(mine.docs):
@@ -236,7 +251,7 @@ class Recaller:
             few = len(mine.docs) < fusion.TOP
             units = int(np.count_nonzero(allowed.mask & (views.units.column("layer") == layer))) if few else 0
             fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
-            fused = self._reread(layer, fused, query, mine, ids[mine.docs])
+            fused = self._reread(layer, fused, query, mine, ids[mine.docs], records)
             order = _best_first(fused, ids[mine.docs], query.limit)
             if len(order):
                 said = {**_weighted(layer, mine), "time": (WEIGHTS[layer].time, mine.time)}
@@ -248,7 +263,7 @@ class Recaller:
         for placed in fusion.merge(lists, ids):
             if len(hits) == query.limit:
                 break
-            record = self.store.record(int(ids[placed.item]))
+            record = records.get(int(ids[placed.item]))
             if record is None:
                 unreadable += 1
                 continue
@@ -279,19 +294,27 @@ class Recaller:
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
 
     def _reread(
-        self, layer: Layer, fused: fusion.Fused, query: Query, scored: _Scored, ids: NDArray[np.uint64]
+        self,
+        layer: Layer,
+        fused: fusion.Fused,
+        query: Query,
+        scored: _Scored,
+        ids: NDArray[np.uint64],
+        records: _Records,
     ) -> fusion.Fused:
         """The layer with its best candidates read again, see `rerank`; all of them stay before the others."""
         weights = WEIGHTS[layer]
         if not (weights.value or weights.exact or weights.order or weights.current):
             return fused
         rows, candidates = [], []
-        for row in _best_first(fused, ids, RERANK.candidates).tolist():
-            record = self.store.record(int(ids[row]))
-            unit = record.unit() if record is not None else None
-            if unit is not None:
+        best = _best_first(fused, ids, RERANK.candidates)
+        if len(best):
+            best = best[fused.total[best] >= RERANK.within * fused.total[best[0]]]
+        for row in best.tolist():
+            record = records.get(int(ids[row]))
+            if isinstance(record, Note | Message):
                 rows.append(row)
-                candidates.append(Candidate(unit.plain, unit.at, float(fused.total[row])))
+                candidates.append(Candidate(record.text, record.at, float(fused.total[row])))
         if len(rows) < 2:
             return fused
         uses = scored.words.uses
