@@ -1,6 +1,6 @@
 """LoCoMo: which share of the turns that answer a question does recall find?
 
-    python -m benches.locomo DATA [--embedder none|hash|local] [--fusion zscore|rrf] [--json FILE]
+    python -m benches.locomo DATA [--embedder none|hash|local|minilm|onnx:FOLDER] [--fusion zscore|rrf] [--json FILE]
 
 Every conversation becomes a memory file of its own, filled with `archive.append_many`; every question whose evidence
 is known is asked through `DB.recall`, as an agent would. Printed are evidence recall@k, all-evidence@10, nDCG@10 and
@@ -32,8 +32,7 @@ from benches.metrics import (
     recall_at_k,
     session_hit_at_k,
 )
-from memhop.models.embed import HashEmbedder
-from memhop.models.embed_local import LocalEmbedder
+from memhop.cli.arguments import embedder_called
 
 if TYPE_CHECKING:
     from memhop.models.embed import Embedder
@@ -42,11 +41,6 @@ SEED = 20260101
 CUTS = (1, 5, 10, 20, 50)
 DEPTH = max(CUTS)
 Ranker = Callable[[Conversation], Callable[[str], list[str]]]
-EMBEDDERS: dict[str, Callable[[], Embedder | None]] = {
-    "none": lambda: None,
-    "hash": HashEmbedder,
-    "local": LocalEmbedder,
-}
 
 
 @dataclass
@@ -64,7 +58,7 @@ class Measured:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benches.locomo", description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path, help="locomo json")
-    parser.add_argument("--embedder", choices=sorted(EMBEDDERS), default="none")
+    parser.add_argument("--embedder", default="none", help="as `memhop recall --embedder`")
     parser.add_argument("--fusion", choices=["zscore", "rrf", "both"], default="both")
     parser.add_argument("--no-baselines", action="store_true")
     parser.add_argument("--json", type=Path, help="where to write the figures")
@@ -76,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_k(DEPTH, min(len(conversation.turns) for conversation in dataset.conversations))
     check_k(5, min(conversation.session_count for conversation in dataset.conversations))
 
-    embedder = EMBEDDERS[options.embedder]()
+    embedder = embedder_called(options.embedder)
     fusions = ["zscore", "rrf"] if options.fusion == "both" else [options.fusion]
     systems = [measure_memhop(dataset, embedder, fusion) for fusion in fusions]
     if not options.no_baselines:

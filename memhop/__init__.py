@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from memhop.models.embed import HashEmbedder
     from memhop.models.embed_http import OllamaEmbedder, OpenAIEmbedder
     from memhop.models.embed_local import LocalEmbedder
+    from memhop.models.embed_onnx import OnnxEmbedder
 
 __version__ = "0.1.0"
 
@@ -61,6 +62,7 @@ _LAZY = {
     "HashEmbedder": "memhop.models.embed",
     "LocalEmbedder": "memhop.models.embed_local",
     "OllamaEmbedder": "memhop.models.embed_http",
+    "OnnxEmbedder": "memhop.models.embed_onnx",
     "OpenAIEmbedder": "memhop.models.embed_http",
     "doctor": "memhop.api.doctor",
     "repair": "memhop.api.repair",
@@ -82,6 +84,7 @@ __all__ = [
     "MemhopError",
     "NotFound",
     "OllamaEmbedder",
+    "OnnxEmbedder",
     "OpenAIEmbedder",
     "ProviderError",
     "StorageError",

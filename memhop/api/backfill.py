@@ -8,28 +8,30 @@ refuses is tried again after 1 minute, then 2, 4, … up to a day, so that one b
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from memhop.api.results import BackfillReport, Pending
 from memhop.common.errors import ConfigError, EmbedderError, InvalidRequest, ProviderError
-from memhop.models.embed import split_text
-from memhop.repo import vectors
+from memhop.models.embed import TokenVectors, split_text
+from memhop.repo import contexts, slabs
 from memhop.repo.record import Kind
 from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
-from memhop.search.semantics import answer, space_of, telling_tokens, token_embedder
+from memhop.search.semantics import Kept, answer, answer_with_tokens, kept_by, space_of, telling_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memhop.models.embed import Embedder
     from memhop.repo.store import Store
+    from memhop.repo.views import Views
 
 FIRST_RETRY_MS = 60_000
 LAST_RETRY_MS = 24 * 3_600_000
 BATCH_UNITS = 1_000  # units of one commit; a slab of them is 1 MB at 256 dimensions
+CONTEXT_TOKENS = 1_024  # of one unit that a contextual model's vectors are kept of: some 10,000 characters
 MAX_FAILURES = 10_000  # listed when the queue is made up
 _HARMLESS = "memory"  # a text no model refuses, to tell a refused text from a model that refuses everything
 
@@ -46,7 +48,7 @@ def pending(store: Store, embedder: Embedder | None) -> Pending:
         return Pending(space=None, without_vector=0, failed=0, next_retry_at=None, last_reason=None)
     space = space_of(store, embedder)
     with store.lock:
-        waiting = len(_waiting(store, space))
+        waiting = len(_waiting(store, space, kept_by(embedder)))
     failures = _failures(store, space)
     latest = max(failures, key=lambda failure: failure.retry_at, default=None)
     return Pending(
@@ -74,7 +76,7 @@ def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None)
             reason = "max_seconds is over"
             break
         space = space_of(store, embedder)
-        items = _next_items(store, space, tried)
+        items = _next_items(store, space, kept_by(embedder), tried)
         if not items:
             break
         tried.update(item.owner for item in items)
@@ -87,7 +89,7 @@ def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None)
         failed += refused
     space = space_of(store, embedder)
     with store.lock:
-        remaining = len(_waiting(store, space))
+        remaining = len(_waiting(store, space, kept_by(embedder)))
     return BackfillReport(
         space=f"{embedder.name} ({space.dim} dimensions)" if space else None,
         embedded=embedded,
@@ -98,13 +100,23 @@ def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None)
     )
 
 
-def _waiting(store: Store, space: Space | None) -> NDArray[np.int64]:
-    """Ordinals of live units without a vector in the space, oldest first. Call it under the store's lock."""
+def _waiting(store: Store, space: Space | None, kept: Kept) -> NDArray[np.int64]:
+    """Ordinals of live units that lack something of the space, oldest first. Call it under the store's lock."""
     views = store.views
     live = np.flatnonzero(views.units.live)
     if space is not None:
-        live = live[~views.vectors(space.id, space.dim).contains(views.units.column("owner")[live])]
+        live = live[~_complete(views, space, kept, views.units.column("owner")[live])]
     return live
+
+
+def _complete(views: Views, space: Space, kept: Kept, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of the owners have all that this kind of embedder stores for a unit."""
+    there = views.vectors(space.id, space.dim).contains(owners)
+    if kept is Kept.TOKENS:
+        there &= views.tokens(space.id).contains(owners)
+    elif kept is Kept.CONTEXTS:
+        there &= views.contexts(space.id).contains(owners)
+    return there
 
 
 def _failures(store: Store, space: Space | None) -> list[EmbedFailure]:
@@ -116,13 +128,13 @@ def _failures(store: Store, space: Space | None) -> list[EmbedFailure]:
     return [failure for failure, place in zip(found, places.tolist(), strict=True) if place >= 0]
 
 
-def _next_items(store: Store, space: Space | None, tried: set[int]) -> list[_Item]:
+def _next_items(store: Store, space: Space | None, kept: Kept, tried: set[int]) -> list[_Item]:
     now = store.clock.now_ms()
     resting = {failure.owner for failure in _failures(store, space) if failure.retry_at > now}
     items = []
     with store.lock:
         units = store.views.units
-        for ordinal in _waiting(store, space).tolist():
+        for ordinal in _waiting(store, space, kept).tolist():
             id_, owner = int(units.ids[ordinal]), int(units.column("owner")[ordinal])
             if owner in resting or owner in tried:
                 continue
@@ -137,43 +149,34 @@ def _next_items(store: Store, space: Space | None, tried: set[int]) -> list[_Ite
 
 def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tuple[int, int]:
     """Embed and commit some units. Returns (embedded, refused). Raises ProviderError when the model is away."""
-    pieces: list[str] = []
-    owners: list[int] = []
-    for item in items:
-        for piece in split_text(item.text) or [item.text]:
-            pieces.append(piece)
-            owners.append(item.owner)
-    matrix = _embed(embedder, pieces)
-    if not matrix.shape[1]:
-        raise EmbedderError(f"{embedder.name} gave no vector, so that its dimension is not known", retryable=False)
+    answers = _ask(embedder, items)
+    matrix = answers.matrix
     space = space_of(store, embedder)
     if space is not None and space.dim != matrix.shape[1]:
         raise EmbedderError(f"{embedder.name} answered with {matrix.shape[1]} dimensions, not {space.dim} as before")
     good = np.linalg.norm(matrix, axis=1) > 0.5
-    served = {owner for owner, fine in zip(owners, good, strict=True) if fine}
-    with_tokens = token_embedder(embedder)
-    tokens = None
-    if with_tokens is not None:
-        found = telling_tokens(with_tokens, [item.text for item in items])
-        tokens = {item.owner: ids for item, ids in zip(items, found, strict=True)}
+    served = {owner for owner, fine in zip(answers.owners, good, strict=True) if fine}
     now = store.clock.now_ms()
     with store.writing() as batch:
         dim = int(matrix.shape[1])
         id_ = space_id(embedder.name, dim, embedder.digest)
-        if store.readable(Space, id_) is None:
-            batch.put(Space(model=embedder.name, dim=dim, digest=embedder.digest, created_at=now), id_)
+        space = store.readable(Space, id_)
+        if space is None:
+            space = batch.put(Space(model=embedder.name, dim=dim, digest=embedder.digest, created_at=now), id_)
         asked = np.array([item.owner for item in items], dtype=np.uint64)
-        wanted = (store.views.ordinals(asked) >= 0) & ~store.views.vectors(id_, dim).contains(asked)
+        wanted = (store.views.ordinals(asked) >= 0) & ~_complete(store.views, space, kept_by(embedder), asked)
         there = {item.owner for item, want in zip(items, wanted.tolist(), strict=True) if want}
         live = served & there  # what was erased, edited or embedded by another thread meanwhile keeps nothing
-        rows = np.array([owner in live and fine for owner, fine in zip(owners, good.tolist(), strict=True)], dtype=bool)
+        rows = np.array(
+            [owner in live and fine for owner, fine in zip(answers.owners, good.tolist(), strict=True)], bool
+        )
         if rows.any():
-            kept = [owner for owner, row in zip(owners, rows.tolist(), strict=True) if row]
-            batch.put_payload(Kind.VECTOR_SLAB, vectors.encode_vectors(id_, kept, matrix[rows]), id_, kept[0], now)
-            if tokens is not None:
-                token_owners = sorted(live)
-                payload = vectors.encode_tokens(id_, token_owners, [tokens[owner] for owner in token_owners])
-                batch.put_payload(Kind.TOKEN_SLAB, payload, id_, token_owners[0], now)
+            slabs.put_vectors(batch, id_, np.array(answers.owners, np.uint64)[rows], matrix[rows], now)
+            owners = [item.owner for item in items if item.owner in live]
+            if answers.tokens is not None:
+                slabs.put_tokens(batch, id_, owners, [answers.tokens[owner] for owner in owners], now)
+            if answers.contexts is not None:
+                contexts.put_units(store, batch, space, {owner: answers.contexts[owner] for owner in owners}, now)
         refused = [item for item in items if item.owner not in served]
         for item in items:
             known = store.readable(EmbedFailure, failure_id(item.owner, id_))
@@ -196,31 +199,88 @@ def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tu
     return len(live), len(refused)
 
 
-def _embed(embedder: Embedder, pieces: list[str]) -> NDArray[np.float32]:
+class _Answers(NamedTuple):
+    """What a model said: a row of `matrix` for each piece of a text, whose owner stands in `owners`."""
+
+    owners: list[int]
+    matrix: NDArray[np.float32]
+    tokens: dict[int, NDArray[np.uint16] | NDArray[np.uint32]] | None  # by owner
+    contexts: dict[int, TokenVectors] | None
+
+
+def _ask(embedder: Embedder, items: Sequence[_Item]) -> _Answers:
+    """Everything the embedder has to say about the units. Raises ProviderError."""
+    pieces: list[str] = []
+    owners: list[int] = []
+    for item in items:
+        for piece in split_text(item.text) or [item.text]:
+            pieces.append(piece)
+            owners.append(item.owner)
+    kept = kept_by(embedder)
+    matrix, found = _embed(embedder, pieces, with_tokens=kept is Kept.CONTEXTS)
+    if not matrix.shape[1]:
+        raise EmbedderError(f"{embedder.name} gave no vector, so that its dimension is not known", retryable=False)
+    tokens = None
+    if kept is Kept.TOKENS:
+        rows = telling_tokens(embedder, [item.text for item in items])
+        tokens = {item.owner: ids for item, ids in zip(items, rows, strict=True)}
+    return _Answers(owners, matrix, tokens, _by_owner(owners, found) if kept is Kept.CONTEXTS else None)
+
+
+def _by_owner(owners: Sequence[int], found: Sequence[TokenVectors]) -> dict[int, TokenVectors]:
+    """The tokens of each unit's pieces joined, the first CONTEXT_TOKENS of them."""
+    pieces: dict[int, list[TokenVectors]] = {}
+    for owner, one in zip(owners, found, strict=True):
+        pieces.setdefault(owner, []).append(one)
+    return {
+        owner: TokenVectors(
+            np.concatenate([one.ids for one in listed])[:CONTEXT_TOKENS],
+            np.concatenate([one.vectors for one in listed])[:CONTEXT_TOKENS],
+        )
+        for owner, listed in pieces.items()
+    }
+
+
+def _embed(
+    embedder: Embedder, pieces: list[str], *, with_tokens: bool
+) -> tuple[NDArray[np.float32], list[TokenVectors]]:
     """All pieces, in parts the model takes; texts of a part that is refused for good are tried one by one."""
+
+    def ask(texts: list[str]) -> tuple[NDArray[np.float32], list[TokenVectors]]:
+        return answer_with_tokens(embedder, texts) if with_tokens else (answer(embedder, texts), [])
+
     parts: list[NDArray[np.float32]] = []
+    tokens: list[TokenVectors] = []
     for start in range(0, len(pieces), embedder.max_batch):
         part = pieces[start : start + embedder.max_batch]
         try:
-            rows = answer(embedder, part)
+            rows, found = ask(part)
         except ProviderError as error:
             if error.retryable:
                 raise
-            rows = _one_by_one(embedder, part)
+            rows, found = _one_by_one(ask, part)
         if parts and rows.shape[1] != parts[0].shape[1]:
             raise EmbedderError(f"{embedder.name} answered with {rows.shape[1]} dimensions after {parts[0].shape[1]}")
         parts.append(rows)
-    return np.concatenate(parts)
+        tokens += found
+    return np.concatenate(parts), tokens
 
 
-def _one_by_one(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
+def _one_by_one(
+    ask: Callable[[list[str]], tuple[NDArray[np.float32], list[TokenVectors]]], texts: list[str]
+) -> tuple[NDArray[np.float32], list[TokenVectors]]:
     """Rows of single texts, zeros for those that are refused. Raises ProviderError if the model takes nothing."""
-    width = answer(embedder, [_HARMLESS]).shape[1]
+    width = ask([_HARMLESS])[0].shape[1]
     rows = np.zeros((len(texts), width), dtype=np.float32)
-    for row, text in zip(rows, texts, strict=True):
+    nothing = TokenVectors(np.zeros(0, np.uint16), np.zeros((0, width), np.float32))
+    tokens = [nothing] * len(texts)
+    for place, text in enumerate(texts):
         try:
-            row[:] = answer(embedder, [text])[0]
+            row, found = ask([text])
         except ProviderError as error:
             if error.retryable:
                 raise
-    return rows
+            continue
+        rows[place] = row[0]
+        tokens[place : place + 1] = found or [nothing]
+    return rows, tokens

@@ -5,7 +5,7 @@
                        part of it that is longer than a 31st of the whole and 96 bytes
     telling values     external id, idempotency key, source, tags, keys and texts of the metadata; the same with the
                        summary of its topic and the name of its scene
-    vectors, token ids each row, as the float32 and integers that slabs hold
+    vectors, token ids each row, as the float32 and integers that slabs hold; of context slabs the codes
 
 UTF-16 is not among them: nothing that MemHop writes holds text in it.
 """
@@ -16,6 +16,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from memhop.repo.codec import SLAB_KINDS
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l4_archive import Message, Note, dated
 from memhop.repo.record import Kind, Record
@@ -35,7 +36,7 @@ def needles_of(found: Traces) -> list[bytes]:
         for piece in _telling(version):
             for written in (piece, json.dumps(piece)[1:-1], json.dumps(piece, ensure_ascii=False)[1:-1]):
                 texts[written.encode("utf-8")] = None
-    rows = {**rows_of(found, Kind.VECTOR_SLAB), **rows_of(found, Kind.TOKEN_SLAB)}
+    rows = {row: None for kind in map(Kind, sorted(SLAB_KINDS)) for row in rows_of(found, kind)}
     return [*texts, *(row[:LONGEST_ROW] for row in rows if len(row) >= LEAST_VALUE)]
 
 

@@ -108,7 +108,7 @@ def _reached(id_: int, erasure: Erasure, before: Traces, terms: int) -> tuple[tu
     counts = [
         ("versions", sum(1 for version in before.versions if version.id == id_) + before.unreadable.count(id_)),
         ("vectors", len(rows_of(before, Kind.VECTOR_SLAB))),
-        ("token rows", len(rows_of(before, Kind.TOKEN_SLAB))),
+        ("token rows", len(rows_of(before, Kind.TOKEN_SLAB)) + len(rows_of(before, Kind.CONTEXT_SLAB))),
         ("terms", terms),
         *sorted(erasure.reached.items()),
     ]

@@ -22,7 +22,7 @@ _LEAST_FREE = 1024 * 1024  # bytes; a file grows by steps of about so many
 _EARLIEST_MS = 1_735_689_600_000  # 2025-01-01: a clock before it was never set
 _SLACK_MS = 60_000
 _MOUNTINFO = Path("/proc/self/mountinfo")
-_EXTRAS = {"local": "LocalEmbedder", "llm": "OllamaEmbedder, OpenAIEmbedder", "mcp": "reserved"}
+_EXTRAS = {"local": "LocalEmbedder", "onnx": "OnnxEmbedder", "llm": "OllamaEmbedder, OpenAIEmbedder", "mcp": "reserved"}
 _NEEDED = re.compile(r"[\w.-]+")
 _EXTRA = re.compile(r"""extra == ['"]([\w-]+)['"]""")
 

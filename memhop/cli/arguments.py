@@ -6,7 +6,7 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -16,9 +16,12 @@ from memhop.common.errors import InvalidRequest
 if TYPE_CHECKING:
     import memhop
 
+    Embedder: TypeAlias = memhop.HashEmbedder | memhop.LocalEmbedder | memhop.OnnxEmbedder
+
 DEFAULT_FILE = Path("memory.meh")
 DEFAULT_WAIT_S = 10.0
-EMBEDDERS = ("none", "hash", "local")
+EMBEDDERS = ("none", "hash", "local", "minilm")
+ONNX_PREFIX = "onnx:"  # before the folder of a model
 
 FileOption = Annotated[
     Path, typer.Option("--file", "-f", envvar="MEMHOP_FILE", metavar="PATH", help="The memory, a .meh file.")
@@ -27,15 +30,21 @@ WaitOption = Annotated[
     float,
     typer.Option("--wait", metavar="SECONDS", help="Longest wait for another process to finish writing, 0..3600."),
 ]
-EmbedderOption = Annotated[str, typer.Option(metavar="NAME", help="none, hash or local: also look by meaning.")]
+EmbedderOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="none, hash, local, minilm (see `memhop models`) or onnx:FOLDER: also look by meaning.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-def embedder_called(name: str) -> memhop.HashEmbedder | memhop.LocalEmbedder | None:
+def embedder_called(name: str) -> Embedder | None:
     """The embedder of this name, None for "none".
 
     Raises:
-        InvalidRequest: no such name. ConfigError: "local" without the extra `local`.
+        InvalidRequest: no such name. ConfigError: the extra or the model it needs is not installed.
     """
     import memhop
 
@@ -44,12 +53,27 @@ def embedder_called(name: str) -> memhop.HashEmbedder | memhop.LocalEmbedder | N
         return None
     if name == "hash":
         return memhop.HashEmbedder()
-    return memhop.LocalEmbedder()
+    if name == "local":
+        return memhop.LocalEmbedder()
+    if name.startswith(ONNX_PREFIX):
+        return memhop.OnnxEmbedder(Path(name.removeprefix(ONNX_PREFIX)).expanduser())
+    from memhop.api.models import installed_embedder
+
+    return installed_embedder(name, models_directory())
+
+
+def models_directory() -> Path:
+    """Where installed models are."""
+    from memhop.api import models
+
+    return models.models_directory(os.environ)
 
 
 def check_embedder(name: str) -> str:
     """The name of an embedder, or "none". Raises InvalidRequest."""
-    return check_choice(name, field="--embedder", choices=EMBEDDERS)
+    if name.startswith(ONNX_PREFIX) and len(name) > len(ONNX_PREFIX):
+        return name
+    return check_choice(name, field="--embedder", choices=(*EMBEDDERS, f"{ONNX_PREFIX}FOLDER"))
 
 
 def parse_time(value: str | None, *, field: str) -> datetime | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memhop.cli import backup, commands, demo, doctor, erase, past, upkeep
+from memhop.cli import backup, commands, demo, doctor, erase, models, past, upkeep
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
 
@@ -40,6 +40,7 @@ def build_app() -> typer.Typer:
     app.command()(upkeep.repair)
     app.command()(upkeep.compact)
     app.add_typer(backup.build_group(), name="backup")
+    app.add_typer(models.build_group(), name="models")
     app.command()(doctor.doctor)
     return app
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import memhop
     from memhop.api.results import Recovered
+    from memhop.cli.arguments import Embedder
 
 _MOST_DIGITS = 18  # a longer number is no commit
 
@@ -35,7 +36,7 @@ def open_memory(
     purpose: str,
     create: bool = False,
     mode: str = "shared",
-    embedder: memhop.HashEmbedder | memhop.LocalEmbedder | None = None,
+    embedder: Embedder | None = None,
     moment: str | None = None,
 ) -> Iterator[memhop.DB]:
     """A memory for one command. What had to be mended is told, at once or, where writing mended it, at the end.

@@ -16,6 +16,7 @@ result) and `slabs` (rows that arrive under a key and replace older rows of the 
                 bk_tree        the tree that can take their place
     meaning     vectors        cosine, exact or by sign bits first                slabs
                 late           token-by-token similarity                          slabs
+                contextual     the same with vectors of tokens where they stand   late, slabs
     belonging   groups         key -> ids in order                                parts
     tools       growable       an array that grows
                 ranking        the best k in one fixed order

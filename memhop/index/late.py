@@ -75,7 +75,6 @@ class TokenIndex:
     def __init__(self) -> None:
         self._slabs: Slabs[_TokenRows] = Slabs()
         self._frequencies: tuple[int, NDArray[np.int64], int] | None = None
-        self._places: tuple[object, int, NDArray[np.int64]] | None = None
 
     def put(self, key: int, owners: NDArray[np.uint64], offsets: NDArray[Any], tokens: Tokens) -> None:
         """Add a slab under `key`, in place of what that key had.
@@ -149,7 +148,7 @@ class TokenIndex:
 
         Cost: the tokens returned; O(size) when `version` is a new one.
         """
-        places = self._row_places(ordinals_of, size, version)[ordinals]
+        places = self._slabs.places(ordinals_of, size, version)[ordinals]
         lengths = np.zeros(len(ordinals), np.int64)
         found = []
         base = 0
@@ -166,20 +165,6 @@ class TokenIndex:
         for mine, starts, tokens in found:
             gathered[ranges(offsets[mine], lengths[mine])] = tokens[ranges(starts, lengths[mine])]
         return offsets, gathered
-
-    def _row_places(self, ordinals_of: OrdinalsOf, size: int, version: object) -> NDArray[np.int64]:
-        """For each ordinal the number of its row, counted through all blocks; -1 without one."""
-        known = self._places
-        if known is None or known[0] != version or known[1] != self._slabs.changes or len(known[2]) != size:
-            places = np.full(size, -1, np.int64)
-            base = 0
-            for block in self._slabs:
-                ordinals = block.ordinals(ordinals_of, version)
-                rows = np.flatnonzero(ordinals >= 0)
-                places[ordinals[rows]] = rows + base
-                base += len(block)
-            known = self._places = (version, self._slabs.changes, places)
-        return known[2]
 
     def _counted(self) -> tuple[NDArray[np.int64], int]:
         """(units by token, units)."""

@@ -96,8 +96,11 @@ class Block(Generic[P]):
 class Slabs(Generic[P]):
     """All blocks, in the order of arrival."""
 
-    def __init__(self) -> None:
+    def __init__(self, alike: Callable[[P, P], bool] = lambda one, other: True) -> None:
+        """`alike`: whether two payloads can be joined."""
         self._blocks: list[Block[P]] = []
+        self._alike = alike
+        self._places: tuple[object, NDArray[np.int64]] | None = None
         self.changes = 0  # goes up with every put and drop, for callers that cache something over all rows
 
     def __iter__(self) -> Iterator[Block[P]]:
@@ -159,12 +162,32 @@ class Slabs(Generic[P]):
             else:
                 yield block.owners[block.active], block.payload.take(block.active)
 
+    def places(
+        self, ordinals_of: Callable[[NDArray[np.uint64]], NDArray[np.int64]], size: int, version: object
+    ) -> NDArray[np.int64]:
+        """For each ordinal below `size` the number of its row, counted through all blocks; -1 without one.
+
+        For slabs in which an owner has one row. Arguments as for `Block.ordinals`. Cost: O(size) after a change.
+        """
+        known = self._places
+        if known is None or known[0] != (version, self.changes) or len(known[1]) != size:
+            places = np.full(size, -1, np.int64)
+            base = 0
+            for block in self._blocks:
+                ordinals = block.ordinals(ordinals_of, version)
+                rows = np.flatnonzero(ordinals >= 0)
+                places[ordinals[rows]] = rows + base
+                base += len(block)
+            known = self._places = ((version, self.changes), places)
+        return known[1]
+
     def _forget_silent(self) -> None:
         self._blocks = [block for block in self._blocks if np.any(block.active)]
 
-    @staticmethod
-    def _may_join(older: Block[P], newer: Block[P]) -> bool:
-        return older.small and newer.small and len(older) < 2 * len(newer)
+    def _may_join(self, older: Block[P], newer: Block[P]) -> bool:
+        if not (older.small and newer.small and len(older) < 2 * len(newer)):
+            return False
+        return self._alike(older.payload, newer.payload)
 
 
 def _joined(older: Block[P], newer: Block[P]) -> Block[P]:

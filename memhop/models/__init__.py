@@ -2,6 +2,8 @@
 
     embed          what an embedder promises, how answers are checked, cutting long text, HashEmbedder (no model)
     embed_local    static vectors out of an installed wheel, offline; token ids for late interaction
+    embed_onnx     a transformer in a folder of files, offline; vectors of tokens where they stand
+    install        putting such a folder together, when asked
     embed_http     Ollama and OpenAI-compatible services
     embed_remote   what those two share: batches, retries, distrust of every reply
     http           one bounded exchange: time, bytes, tries, and reasons without secrets

@@ -4,7 +4,8 @@ Two embedders with the same (name, dim, digest) share a vector space; vectors of
 compared. What an embedder returns is hostile until `check_vectors` has seen it. Long text is for the caller
 to cut (`split_text`): the vectors of its pieces are kept side by side.
 
-The other embedders: `embed_local` (static weights inside a wheel), `embed_http` (Ollama, OpenAI-compatible).
+The other embedders: `embed_local` (static weights inside a wheel), `embed_onnx` (a transformer in a folder),
+`embed_http` (Ollama, OpenAI-compatible).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memhop.common.errors import EmbedderError, InvalidRequest
 from memhop.models.stop_words import STOP_WORDS
@@ -90,6 +91,27 @@ class TokenEmbedder(Embedder, Protocol):
         ...
 
 
+class TokenVectors(NamedTuple):
+    """The telling tokens of a text where they stand: ids, uint16 or uint32 [n], and unit rows, float32 [n, dim]."""
+
+    ids: NDArray[np.uint16] | NDArray[np.uint32]
+    vectors: NDArray[np.float32]
+
+
+class ContextualEmbedder(Embedder, Protocol):
+    """A model that gives a token another vector in another sentence, so that a unit has to store the vectors."""
+
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> tuple[NDArray[np.float32], list[TokenVectors]]:
+        """What `embed` returns, and each text's tokens in order, from the same pass.
+
+        Left out are special tokens, tokens of words without meaning of their own (`means_nothing`), and tokens for
+        which the model gave no usable vector; a text may be left with none. Raises as `embed` does.
+        """
+        ...
+
+
 def check_vectors(array: NDArray[Any], n: int, dim: int | None) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Check what an embedder returned and scale it to unit length.
 
@@ -141,6 +163,23 @@ def check_texts(texts: Sequence[str]) -> list[str]:
         if not isinstance(text, str):
             raise InvalidRequest(f"a {type(text).__name__} is no text", field="texts", allowed=allowed)
     return listed
+
+
+_CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})  # what is left of 's, n't, 'd, 'm, 'll, 're, 've
+
+
+def means_nothing(word: str, *, whole: bool = True) -> bool:
+    """Whether a casefolded word says nothing by itself: no letter or digit in it, a single letter, what is left of a
+    contraction, or a function word.
+
+    Args:
+        whole: False if it may be the inside of a longer word: then it is no function word, whatever it looks like.
+    """
+    if not any(character.isalnum() for character in word):
+        return True
+    if word.isascii() and (word in _CLITICS or (len(word) == 1 and word.isalpha())):
+        return True
+    return whole and word in STOP_WORDS
 
 
 # --- an embedder without a model ----------------------------------------------------------------------------

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memhop.common.errors import ConfigError, EmbedderError
-from memhop.models.embed import check_texts, check_vectors
+from memhop.models.embed import check_texts, check_vectors, means_nothing
 from memhop.models.http import need
-from memhop.models.stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +35,6 @@ _REINSTALL = "reinstall with: pip install --force-reinstall wordllama"
 _MIB = 1024 * 1024
 _MANY_TOKENS = 4_096  # above, repeated tokens are counted instead of gathered, to bound the memory of one text
 _WORD_START = "▁"  # how the tokenizer writes the space before a word
-_CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})  # what is left of 's, n't, 'd, 'm, 'll, 're, 've
 
 
 class _Model(NamedTuple):
@@ -222,10 +220,5 @@ def _means_nothing(token: str) -> bool:
     if token.startswith("<0x") and token.endswith(">"):  # one byte of a character the vocabulary does not have
         return True
     surface = token.replace(_WORD_START, "").casefold()
-    if not any(character.isalnum() for character in surface):
-        return True
-    if surface.isascii() and (surface in _CLITICS or (len(surface) == 1 and surface.isalpha())):
-        return True
     # Without the space before it, "the" is a part of "mother"; Chinese is written without spaces.
-    begins_word = token.startswith(_WORD_START) or not surface.isascii()
-    return begins_word and surface in STOP_WORDS
+    return means_nothing(surface, whole=token.startswith(_WORD_START) or not surface.isascii())

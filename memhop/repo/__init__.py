@@ -3,6 +3,8 @@
 record       what every record can say about itself: its kind, its groups, its searchable unit
 l0_profile … l7_trajectory    one file per layer: record types, id rules, nothing else
 vectors      vectors and token ids as slab records, one set per vector space
+contexts     vectors of tokens: on which basis, and when there is another one
+slabs        writing slabs that a frame can hold
 codec        record <-> payload, in one table; fields this build does not know survive a rewrite
 references   which records a record refers to, and what is left of it without them
 views        groups, units, BM25, vocabulary, vectors: derived, caught up from the log, dropped at will

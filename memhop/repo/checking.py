@@ -18,7 +18,7 @@ from memhop.repo import codec, vectors
 from memhop.repo.contents import Difference, contents, differences, rows_of, sealed, without_ids
 from memhop.repo.record import Kind
 from memhop.repo.references import may_name, references
-from memhop.repo.vectors import Space
+from memhop.repo.vectors import Space, TokenBasis
 from memhop.repo.views import Views
 
 if TYPE_CHECKING:
@@ -81,10 +81,11 @@ def _compare(moment: _Moment, records: _Records, found: _Found) -> dict[str, int
     fresh = contents(sealed(rebuilt)) | rows_of(
         {id_: rebuilt.vectors(id_, space.dim) for id_, space in records.spaces.items()},
         {id_: rebuilt.tokens(id_) for id_ in records.spaces},
+        {id_: rebuilt.contexts(id_) for id_ in records.spaces},
     )
     compared = {name: len(table) for name, table in fresh.items()}
     held = contents(moment.sealed) | moment.rows
-    for name, spaces in zip(("vectors", "tokens"), moment.spaces, strict=True):
+    for name, spaces in zip(("vectors", "tokens", "contexts"), moment.spaces, strict=True):
         sound = () if records.slabs_damaged else spaces & records.spaces.keys()
         held[name], fresh[name] = held[name].among("space", sound), fresh[name].among("space", sound)
     held, fresh = (without_ids(tables, records.damaged) for tables in (held, fresh))
@@ -159,6 +160,12 @@ class _Records:
             return
         if isinstance(record, Space):
             self.spaces[id_] = record
+        elif isinstance(record, TokenBasis):
+            try:
+                record.rows()
+            except Corrupt as error:
+                self.slabs_damaged = True
+                self._found.add(offset, error.what, kind, id_)
         for field, target in references(record):
             self._follow(offset, kind, id_, field, target, partial(may_name, type(record), field))
 
@@ -174,7 +181,8 @@ class _Records:
             self.slabs_damaged = True
             self._found.add(offset, fault, kind, id_)
         else:
-            self._follow(offset, kind, id_, "space", vectors.slab_space(payload, offset), Kind.SPACE.__eq__)
+            for field, target, wanted in vectors.slab_references(kind, payload, offset):
+                self._follow(offset, kind, id_, field, target, wanted.__eq__)
 
     def _follow(self, offset: int, kind: int, id_: int, field: str, target: int, fits: Callable[[int], bool]) -> None:
         self.references += 1

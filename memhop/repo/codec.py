@@ -22,16 +22,16 @@ from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record
-from memhop.repo.vectors import EmbedFailure, Space
+from memhop.repo.vectors import EmbedFailure, Space, TokenBasis
 
 RECORD_TYPES: dict[int, type[Record]] = {
     int(record_type.KIND): record_type
     for record_type in (
         Profile, Engram, Hyperedge, Scene, Topic, Graph, KnowledgeNode, Message, Note,
-        Capability, Usage, Event, Space, EmbedFailure,
+        Capability, Usage, Event, Space, EmbedFailure, TokenBasis,
     )
 }  # fmt: skip
-SLAB_KINDS = frozenset((int(Kind.VECTOR_SLAB), int(Kind.TOKEN_SLAB)))  # laid out in repo/vectors.py
+SLAB_KINDS = frozenset(map(int, (Kind.VECTOR_SLAB, Kind.TOKEN_SLAB, Kind.CONTEXT_SLAB)))  # laid out in repo/vectors.py
 
 _decoders = {kind: msgspec.msgpack.Decoder(record_type) for kind, record_type in RECORD_TYPES.items()}
 _encoder = msgspec.msgpack.Encoder()
@@ -42,7 +42,7 @@ def encode(record: Record, unknown: dict[str, Any] | None = None) -> bytes:
     bare = msgspec.structs.replace(record, id=0) if record.id else record
     if not unknown:
         return _encoder.encode(bare)
-    return _encoder.encode(unknown | msgspec.to_builtins(bare))
+    return _encoder.encode(unknown | msgspec.to_builtins(bare, builtin_types=(bytes,)))
 
 
 def decode(kind: int, id_: int, payload: bytes | memoryview, offset: int) -> Record:

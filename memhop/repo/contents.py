@@ -9,6 +9,7 @@ columns from left to right:
     vocabulary  term · text                          hashes of the terms above, and of their texts as stored
     vectors     space · owner · digest               every row that counts, of spaces that are in use
     tokens      space · owner · digest
+    contexts    space · owner · digest
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from memhop.index.postings import hash_terms
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from memhop.index.contextual import ContextIndex
     from memhop.index.late import TokenIndex
     from memhop.index.parts import Sections
     from memhop.index.vectors import VectorIndex
@@ -106,12 +108,16 @@ def contents(held: Sealed) -> dict[str, Table]:
     }
 
 
-def rows_of(spaces: Mapping[int, VectorIndex], token_spaces: Mapping[int, TokenIndex]) -> dict[str, Table]:
+def rows_of(
+    spaces: Mapping[int, VectorIndex],
+    token_spaces: Mapping[int, TokenIndex],
+    context_spaces: Mapping[int, ContextIndex],
+) -> dict[str, Table]:
     """Vectors and tokens of these spaces, by space id. Cost: reads all of them."""
-    return {"vectors": _rows(spaces), "tokens": _rows(token_spaces)}
+    return {"vectors": _rows(spaces), "tokens": _rows(token_spaces), "contexts": _rows(context_spaces)}
 
 
-def _rows(spaces: Mapping[int, VectorIndex] | Mapping[int, TokenIndex]) -> Table:
+def _rows(spaces: Mapping[int, VectorIndex] | Mapping[int, TokenIndex] | Mapping[int, ContextIndex]) -> Table:
     import xxhash
 
     rows = [

@@ -1,19 +1,27 @@
 """Joining small slabs of vectors and token ids into large ones, leaving out rows whose owner is gone.
 
+Token vectors stored before the space had a basis are put on it on the way (`repo/contexts.py`).
+
 Vectors arrive in as many slabs as there were backfills. A checkpoint joins them once there are enough small ones; their
 frames become dead space. A compaction rewrites every slab that holds a row of nobody.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from memhop.common.errors import Corrupt
 from memhop.repo import vectors
+from memhop.repo.contexts import current_basis, projected
 from memhop.repo.record import Kind, all_of
-from memhop.repo.vectors import EmbedFailure, Space
+from memhop.repo.slabs import put_contexts, put_tokens, put_vectors
+from memhop.repo.vectors import ContextSlab, EmbedFailure, Slab, Space, TokenBasis, VectorSlab
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from memhop.repo.store import Batch, Store
     from memhop.repo.views import Views
 
@@ -44,58 +52,65 @@ def gather(store: Store, views: Views, batch: Batch, *, everything: bool, keep_h
 
 
 def _gather_space(store: Store, views: Views, batch: Batch, space: Space, *, everything: bool) -> None:
-
-    def alive(owners: Any) -> Any:
-        return views.ordinals(owners) >= 0
-
-    for kind in (Kind.VECTOR_SLAB, Kind.TOKEN_SLAB):
-        small: list[tuple[int, Any, Any]] = []
+    basis = current_basis(store, space.id)
+    for kind in (Kind.VECTOR_SLAB, Kind.TOKEN_SLAB, Kind.CONTEXT_SLAB):
+        small: dict[int, list[_Kept]] = {}  # by the basis the rows will be on
         for id_ in views.slabs(space.id, kind):
             located = store.file.locate(id_)
             if located is None:
                 continue
-            decode = vectors.decode_vectors if kind == Kind.VECTOR_SLAB else vectors.decode_tokens
             try:
-                slab: Any = decode(store.file.buffer(*store.file.payload_at(located[1])), located[1])
+                slab = vectors.decode_slab(kind, store.file.buffer(*store.file.payload_at(located[1])), located[1])
             except Corrupt:
                 continue  # its units are embedded again; a checkpoint must not fail for it
-            if kind == Kind.VECTOR_SLAB and slab.matrix.shape[1] != space.dim:
+            bare = isinstance(slab, ContextSlab) and not slab.basis
+            if isinstance(slab, VectorSlab) and slab.matrix.shape[1] != space.dim:
                 continue  # of no use to a search either, and it cannot be joined with the others
-            keep = alive(slab.owners) if everything or len(slab.owners) < GATHER_ROWS else None
-            if keep is not None and (len(slab.owners) < GATHER_ROWS or not keep.all()):
-                small.append((id_, slab, keep))
-        worth_it = len(small) >= GATHER_SLABS or (everything and any(not k.all() for _, _, k in small))
-        if not worth_it:
-            continue
-        for id_, _, _ in small:
-            batch.delete(kind, id_, purge=everything)
-        _write_joined(batch, kind, space.id, small)
+            if isinstance(slab, ContextSlab) and bare and slab.codes.shape[1] != space.dim:
+                continue
+            if len(slab.owners) >= GATHER_ROWS and not everything and not (bare and basis):
+                continue
+            rows = views.ordinals(slab.owners) >= 0
+            if len(slab.owners) < GATHER_ROWS or not rows.all() or (bare and basis):
+                target = (basis.id if bare and basis else slab.basis) if isinstance(slab, ContextSlab) else 0
+                small.setdefault(target, []).append(_Kept(id_, slab, rows))
+        for target, kept in small.items():
+            outdated = any(isinstance(one.slab, ContextSlab) and one.slab.basis != target for one in kept)
+            orphans = everything and any(not one.rows.all() for one in kept)
+            if len(kept) >= GATHER_SLABS or outdated or orphans:
+                for one in kept:
+                    batch.delete(kind, one.id, purge=everything)
+                _write_joined(batch, space.id, basis, kept)
 
 
-def _write_joined(batch: Batch, kind: Kind, space: int, slabs: list[tuple[int, Any, Any]]) -> None:
-    import numpy as np
+class _Kept(NamedTuple):
+    id: int
+    slab: Slab
+    rows: NDArray[np.bool_]  # those whose owner lives
 
-    owners = np.concatenate([slab.owners[keep] for _, slab, keep in slabs])
+
+def _write_joined(batch: Batch, space: int, basis: TokenBasis | None, kept: list[_Kept]) -> None:
+    owners = np.concatenate([one.slab.owners[one.rows] for one in kept])
     if not len(owners):
         return
-    if kind == Kind.VECTOR_SLAB:
-        matrix = np.concatenate([slab.matrix[keep] for _, slab, keep in slabs])
-        rows_per_slab = max(1, vectors.MAX_SLAB_BYTES // (matrix.shape[1] * 4 + 8))
-        for start in range(0, len(owners), rows_per_slab):
-            part = slice(start, start + rows_per_slab)
-            payload = vectors.encode_vectors(space, owners[part].tolist(), matrix[part])
-            batch.put_payload(kind, payload, space, "joined", int(owners[start]))
+    matrices = [one.slab.matrix[one.rows] for one in kept if isinstance(one.slab, VectorSlab)]
+    if matrices:
+        put_vectors(batch, space, owners, np.concatenate(matrices), "joined")
         return
-    rows = [
-        slab.tokens[slab.offsets[row] : slab.offsets[row + 1]]
-        for _, slab, keep in slabs
-        for row in np.flatnonzero(keep)
-    ]
-    sizes = np.cumsum([8 + 4 + 4 * len(row) for row in rows])
-    start = 0
-    while start < len(rows):
-        base = int(sizes[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(sizes, base + vectors.MAX_SLAB_BYTES)))
-        payload = vectors.encode_tokens(space, owners[start:stop].tolist(), rows[start:stop])
-        batch.put_payload(kind, payload, space, "joined", int(owners[start]))
-        start = stop
+    target = 0
+    tokens: list[Any] = []
+    codes: list[Any] = []
+    for _, slab, rows in kept:
+        if isinstance(slab, ContextSlab) and not slab.basis and basis is not None:
+            slab = projected(slab, basis)
+        ends = slab.offsets.tolist()  # type: ignore[union-attr]
+        for row in np.flatnonzero(rows).tolist():
+            part = slice(ends[row], ends[row + 1])
+            tokens.append(slab.tokens[part])  # type: ignore[union-attr]
+            if isinstance(slab, ContextSlab):
+                target = slab.basis
+                codes.append(slab.codes[part])
+    if codes:
+        put_contexts(batch, space, target, owners.tolist(), tokens, codes, "joined")
+    else:
+        put_tokens(batch, space, owners.tolist(), tokens, "joined")

@@ -33,7 +33,7 @@ def unusable(kind: int, id_: int, payload: bytes) -> str:
 def mend(store: Store) -> tuple[Mended, ...]:
     """Take every reference out that does not resolve, and with it what then means nothing, and so on.
 
-    A slab of vectors is dropped with its space: its texts wait to be embedded again.
+    A slab of vectors is dropped with its space or basis: its texts wait to be embedded again.
 
     Returns:
         What was changed or dropped, by id.
@@ -95,10 +95,17 @@ class _Mending:
 
     def _slab(self, id_: int, kind: int, offset: int, spaces: dict[int, Space]) -> None:
         payload = self._store.file.buffer(*self._store.file.payload_at(offset))
-        space = vectors.slab_space(payload, offset)
-        if space not in spaces or vectors.slab_fault(kind, payload, spaces):
-            self._note(id_, kind, {("space", space): None})
+        needed = list(vectors.slab_references(kind, payload, offset))
+        missing = [(field, target) for field, target, wanted in needed if not self._there(target, wanted)]
+        if not missing and vectors.slab_fault(kind, payload, spaces):
+            missing = [("space", vectors.slab_space(payload, offset))]
+        if missing:
+            self._note(id_, kind, dict.fromkeys(missing))
             self.dropped[id_] = kind
+
+    def _there(self, target: int, kind: Kind) -> bool:
+        located = self._store.file.locate(target)
+        return located is not None and located[0] == kind and target not in self.dropped
 
     def _resolves(self, record_type: type[Record], field: str, target: int) -> bool:
         located = self._store.file.locate(target)

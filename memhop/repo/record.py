@@ -34,6 +34,8 @@ class Kind(IntEnum):
     VECTOR_SLAB = 0x51
     TOKEN_SLAB = 0x52
     EMBED_FAILURE = 0x53
+    TOKEN_BASIS = 0x54
+    CONTEXT_SLAB = 0x55
 
     @property
     def layer(self) -> str:

@@ -4,10 +4,11 @@
     Topic                 -> scene, parent, children,           Event          -> a message
                              messages, graphs                   KnowledgeNode  -> its graph
     Note                  -> what it links to, of any kind      EmbedFailure   -> its vector space
-    Usage                 -> what was recalled
+    Usage                 -> what was recalled                  TokenBasis     -> its vector space
 
-A slab of vectors or token ids refers to its space (`vectors.slab_space`); the owners of its rows are names of texts,
-not ids of records, and so is the owner of an EmbedFailure. The number of an event in its session is no id either.
+A slab refers to its space, and to its basis if it has one (`vectors.slab_references`); the owners of its rows are
+names of texts, not ids of records, and so is the owner of an EmbedFailure. The number of an event in its session is no
+id either.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record
-from memhop.repo.vectors import EmbedFailure
+from memhop.repo.vectors import EmbedFailure, TokenBasis
 
 _ANY = None  # also kinds of a newer build
 _SCENE, _TOPIC, _GRAPH = frozenset({Kind.SCENE}), frozenset({Kind.TOPIC}), frozenset({Kind.GRAPH})
@@ -41,6 +42,7 @@ REFERENCES: dict[type[Record], dict[str, frozenset[Kind] | None]] = {
     Usage: {"target": frozenset({Kind.SCENE, Kind.NOTE, Kind.CAPABILITY})},
     Event: {"message": _MESSAGE},
     EmbedFailure: {"space": _SPACE},
+    TokenBasis: {"space": _SPACE},
 }
 
 
@@ -68,7 +70,8 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
     Returns:
         None when what is left means nothing:
 
-        an engram, a usage counter, an embedding failure     they say something about what is gone, and nothing else
+        an engram, a usage counter, an embedding failure,
+        a token basis                                        they say something about what is gone, and nothing else
         a hyperedge of fewer than two scenes                 it joins nothing
         a topic without message, child and summary           nothing was said in it
 
@@ -88,7 +91,7 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         return record
     rest = msgspec.structs.replace(record, **changed)
     match rest:
-        case Engram() | Usage() | EmbedFailure():
+        case Engram() | Usage() | EmbedFailure() | TokenBasis():
             return None
         case Hyperedge() if len(rest.scenes) < 2:
             return None

@@ -20,7 +20,6 @@ from memhop.common.ids import make_id, to_hex
 from memhop.core.batch import Write
 from memhop.core.meh_file import DELETED, PURGED, Commit, MehFile
 from memhop.repo import codec
-from memhop.repo.gathering import gather
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Kind, Record
 
@@ -370,6 +369,8 @@ class Store:
         return self.file.catch_up()
 
     def _gather_slabs(self, views: Views, *, everything: bool = False, keep_history: bool = False) -> None:
+        from memhop.repo.gathering import gather  # needs numpy
+
         batch = Batch(self)
         gather(self, views, batch, everything=everything, keep_history=keep_history)
         if len(batch):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rows(NamedTuple):
-    """The rows of some owners in one slab: the bytes of each vector, or of the token ids of each unit."""
+    """The rows of some owners in one slab: the bytes of each vector, or of the token ids or codes of each unit."""
 
     slab: int
     kind: Kind
@@ -84,16 +84,13 @@ def _rows(store: Store, offset: int, kind: int, id_: int, owners: Collection[int
     if isinstance(slab, vectors.VectorSlab):
         return Rows(id_, Kind(kind), slab.space, tuple(slab.matrix[row].tobytes() for row in at))
     bounds = slab.offsets
-    tokens = tuple(slab.tokens[bounds[row] : bounds[row + 1]].tobytes() for row in at)
-    return Rows(id_, Kind(kind), slab.space, tokens)
+    held = slab.tokens if isinstance(slab, vectors.TokenSlab) else slab.codes
+    return Rows(id_, Kind(kind), slab.space, tuple(held[bounds[row] : bounds[row + 1]].tobytes() for row in at))
 
 
-def read_slab(store: Store, offset: int, kind: int) -> vectors.VectorSlab | vectors.TokenSlab:
+def read_slab(store: Store, offset: int, kind: int) -> vectors.Slab:
     """The slab at `offset`, live or not. Raises Corrupt."""
-    payload = store.file.buffer(*store.file.payload_at(offset))
-    if kind == Kind.VECTOR_SLAB:
-        return vectors.decode_vectors(payload, offset)
-    return vectors.decode_tokens(payload, offset)
+    return vectors.decode_slab(kind, store.file.buffer(*store.file.payload_at(offset)), offset)
 
 
 def orphaned_slabs(store: Store) -> Iterator[tuple[Kind, int]]:
@@ -136,8 +133,10 @@ def unit_of_row(store: Store, kind: int, frame: int, at: int) -> tuple[int, int]
         first, row_bytes = start + length - slab.matrix.nbytes, slab.matrix.strides[0]
         row = (at - first) // row_bytes
     else:
-        first = start + length - slab.tokens.nbytes
-        row = int(np.searchsorted(slab.offsets, (at - first) // slab.tokens.itemsize, side="right")) - 1
+        # A find within the token ids of a context slab is in front of the codes, and laid to its first row.
+        held = slab.tokens if isinstance(slab, vectors.TokenSlab) else slab.codes
+        first = start + length - held.nbytes
+        row = int(np.searchsorted(slab.offsets, (at - first) // max(1, held.strides[0]), side="right")) - 1
     row = min(max(row, 0), len(slab.owners) - 1)
     owner = int(slab.owners[row])
     with store.lock:

@@ -21,6 +21,7 @@ from memhop.common.errors import Corrupt, InvalidRequest, StorageError, VectorSp
 from memhop.common.ids import key_hash
 from memhop.core.meh_file import DELETED
 from memhop.index.bm25 import Bm25Index
+from memhop.index.contextual import ContextIndex
 from memhop.index.fuzzy import FuzzyIndex
 from memhop.index.groups import Groups
 from memhop.index.late import TokenIndex
@@ -186,6 +187,8 @@ class Views:
         self.bm25 = Bm25Index()
         self._vectors: dict[int, VectorIndex] = {}
         self._tokens: dict[int, TokenIndex] = {}
+        self._contexts: dict[int, ContextIndex] = {}
+        self._bases: dict[int, NDArray[np.float32]] = {}
         self._vocabulary: FuzzyIndex | None = None
         self._owners: tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.int64]] | None = None
         self.version = getattr(self, "version", 0) + 1  # goes up when an ordinal gets another meaning
@@ -259,9 +262,18 @@ class Views:
                 self._load_slab(index, id_)
         return index
 
-    def spaces_in_use(self) -> tuple[dict[int, VectorIndex], dict[int, TokenIndex]]:
+    def contexts(self, space: int) -> ContextIndex:
+        """The vectors of tokens of a space. First use maps its slabs."""
+        index = self._contexts.get(space)
+        if index is None:
+            index = self._contexts[space] = ContextIndex()
+            for id_ in self._slabs(space, Kind.CONTEXT_SLAB):
+                self._load_slab(index, id_)
+        return index
+
+    def spaces_in_use(self) -> tuple[dict[int, VectorIndex], dict[int, TokenIndex], dict[int, ContextIndex]]:
         """What has been mapped so far, by space."""
-        return dict(self._vectors), dict(self._tokens)
+        return dict(self._vectors), dict(self._tokens), dict(self._contexts)
 
     def slabs(self, space: int, kind: Kind) -> list[int]:
         """Ids of the slabs of a space."""
@@ -280,7 +292,8 @@ class Views:
             return
         space = vectors.slab_space(self._payload(source), source)
         key = vectors.slabs_of(space)
-        index = self._vectors.get(space) if entry.kind == Kind.VECTOR_SLAB else self._tokens.get(space)
+        in_use = {Kind.VECTOR_SLAB: self._vectors, Kind.TOKEN_SLAB: self._tokens, Kind.CONTEXT_SLAB: self._contexts}
+        index: VectorIndex | TokenIndex | ContextIndex | None = in_use[Kind(entry.kind)].get(space)  # type: ignore[attr-defined]
         if deleted:
             self.groups.remove(key, entry.kind, entry.id)
             if index is not None:
@@ -290,21 +303,34 @@ class Views:
             if index is not None:
                 self._load_slab(index, entry.id)
 
-    def _load_slab(self, index: VectorIndex | TokenIndex, id_: int) -> None:
+    def _load_slab(self, index: VectorIndex | TokenIndex | ContextIndex, id_: int) -> None:
         located = self._file.locate(id_)
         if located is None:
             return
-        offset = located[1]
+        kind, offset = located
         try:
-            payload = self._payload(offset)
-            if isinstance(index, VectorIndex):
-                vector_slab = vectors.decode_vectors(payload, offset)
-                index.put(id_, vector_slab.owners, vector_slab.matrix)
-            else:
-                token_slab = vectors.decode_tokens(payload, offset)
-                index.put(id_, token_slab.owners, token_slab.offsets, token_slab.tokens)
+            slab = vectors.decode_slab(kind, self._payload(offset), offset)
+            if isinstance(slab, vectors.VectorSlab) and isinstance(index, VectorIndex):
+                index.put(id_, slab.owners, slab.matrix)
+            elif isinstance(slab, vectors.TokenSlab) and isinstance(index, TokenIndex):
+                index.put(id_, slab.owners, slab.offsets, slab.tokens)
+            elif isinstance(slab, vectors.ContextSlab) and isinstance(index, ContextIndex):
+                basis = self.basis(slab.basis) if slab.basis else None
+                index.put(id_, slab.owners, slab.offsets, slab.tokens, slab.codes, basis)
         except (Corrupt, InvalidRequest, VectorSpaceMismatch):
             self.unreadable += 1  # its units are found by words, and are pending again
+
+    def basis(self, id_: int) -> NDArray[np.float32]:
+        """The directions of a token basis, always the same array. Raises Corrupt: it is gone or damaged."""
+        known = self._bases.get(id_)
+        if known is None:
+            located = self._file.locate(id_)
+            if located is None or located[0] != Kind.TOKEN_BASIS:
+                raise Corrupt("a token basis is missing", offset=0)
+            record = self._decode(located[1])
+            assert isinstance(record, vectors.TokenBasis)
+            known = self._bases[id_] = record.rows()
+        return known
 
     def _payload(self, offset: int) -> memoryview:
         return self._file.buffer(*self._file.payload_at(offset))

@@ -95,6 +95,27 @@ class Neighbourhood:
                     result[rows[asks]] += self._settings.answer * strength[asks]
         return result
 
+    def nearest(self, docs: NDArray[np.int64], strength: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Evidence of a kind that does not add up: of a unit and its neighbours, theirs by the kernel, the best.
+
+        Args:
+            docs: Ordinals, ascending, each once. strength: Their evidence, [.., len(docs)]; that of others is 0.
+        """
+        result = strength.copy()
+        if self._alone or not len(docs):
+            return result
+        for link in (self._previous, self._next):
+            rows, reached = np.arange(len(docs)), docs
+            for share in self._settings.kernel:
+                reached = link[reached].astype(np.int64)
+                there = reached >= 0
+                rows, reached = rows[there], reached[there]
+                places = np.minimum(np.searchsorted(docs, reached), len(docs) - 1)
+                known = docs[places] == reached
+                mine = rows[known]
+                result[..., mine] = np.maximum(result[..., mine], share * strength[..., places[known]])
+        return result
+
     def widen(self, docs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The units and all that their evidence reaches, ascending."""
         return np.sort(self.spread(docs, np.ones(len(docs)))[0])

@@ -27,7 +27,7 @@ from memhop.search.query import Eligible, Query, Request, eligible, prepare
 from memhop.search.reading import question
 from memhop.search.rerank import Candidate, rerank
 from memhop.search.sparse import Scores, Workspace, union
-from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights
+from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,6 +87,7 @@ class _Scored(NamedTuple):
     words: channels.Words
     uses: tuple[ChannelUse, ...]
     signs: Signs
+    contextual: bool  # the model gives a token another vector in each sentence
 
     @property
     def with_model(self) -> bool:
@@ -191,7 +192,7 @@ class Recaller:
             else:
                 found["pooled"], near = pooled
                 candidates = around.widen(_to_compare(words, pooled.scores))
-                late = semantics.late(asked, self.embedder, views, around, sums, candidates)
+                late = semantics.late(asked, self.embedder, views, around, candidates)
                 if late is not None:
                     found["late"] = late.among(allowed.mask)
         for name in ("pooled", "late"):
@@ -220,10 +221,11 @@ class Recaller:
             words=words,
             uses=tuple(uses),
             signs=_signs(lexical + entity, words, allowed, near),
+            contextual=asked is not None and asked.contexts is not None,
         )
 
     def _fuse(self, layer: Layer, query: Query, scored: _Scored, views: Views, units: int) -> fusion.Fused:
-        weights = WEIGHTS[layer]
+        weights = weights_of(layer, contextual=scored.contextual)
         evidence, lent = _lend(_weighted(layer, scored), scored.unseen, _trust(scored))
         if query.present:
             weights = weights._replace(recency=weights.recency + EVIDENCE.present)
@@ -258,13 +260,14 @@ class Recaller:
                 continue
             few = len(mine.docs) < fusion.TOP
             units = int(np.count_nonzero(allowed.mask & (views.units.column("layer") == layer))) if few else 0
-            fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
-            fused = self._reread(layer, fused, query, mine, ids[mine.docs], records)
-            order = self._spread_out(layer, query, fused, mine.docs, views)
+            weights = weights_of(layer, contextual=scored.contextual)
+            fused = self._with_usage(weights, self._fuse(layer, query, mine, views, units), ids[mine.docs])
+            fused = self._reread(weights, fused, query, mine, ids[mine.docs], records)
+            order = self._spread_out(weights, query, fused, mine.docs, views)
             if len(order):
-                said = {**_weighted(layer, mine), "time": (WEIGHTS[layer].time, mine.time)}
+                said = {**_weighted(layer, mine), "time": (weights.time, mine.time)}
                 standing = fusion.standing(said, {**scored.evidence, "time": scored.time})
-                lists[int(layer)] = (WEIGHTS[layer].across * standing, mine.docs[order].tolist())
+                lists[int(layer)] = (weights.across * standing, mine.docs[order].tolist())
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
         hits: list[Found] = []
         unreadable = 0
@@ -291,34 +294,32 @@ class Recaller:
         return hits, unreadable
 
     def _spread_out(
-        self, layer: Layer, query: Query, fused: fusion.Fused, docs: NDArray[np.int64], views: Views
+        self, weights: Weights, query: Query, fused: fusion.Fused, docs: NDArray[np.int64], views: Views
     ) -> NDArray[np.int64]:
         """The rows to return, best first, with sessions taken in turn as far as the weights say."""
         order = _best_first(fused, views.units.ids[docs], max(query.limit, fusion.TOP))
-        again = WEIGHTS[layer].again
-        if again and len(order):
+        if weights.again and len(order):
             best = order[: fusion.TOP]  # however many are asked for, so that the first ones are always the same
             totals = fused.total[best]
-            step = (again + query.several * EVIDENCE.several) * fusion.spread_of(totals)
+            step = (weights.again + query.several * EVIDENCE.several) * fusion.spread_of(totals)
             sessions = views.units.column("session")[docs[best]]
             first = best[spread_out(totals.tolist(), sessions.tolist(), step, query.limit)]
             order = np.concatenate([first, order[fusion.TOP :]])
         return order[: query.limit]
 
-    def _with_usage(self, layer: Layer, fused: fusion.Fused, ids: NDArray[np.uint64]) -> fusion.Fused:
-        weight = WEIGHTS[layer].usage
-        if not weight:
+    def _with_usage(self, weights: Weights, fused: fusion.Fused, ids: NDArray[np.uint64]) -> fusion.Fused:
+        if not weights.usage:
             return fused
         usage = np.zeros(len(ids))
         for row in _best_first(fused, ids, _USAGE_POOL):
             counted = self.store.readable(Usage, usage_id(int(ids[row])))
             if counted is not None:
-                usage[row] = weight * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
+                usage[row] = weights.usage * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
 
     def _reread(
         self,
-        layer: Layer,
+        weights: Weights,
         fused: fusion.Fused,
         query: Query,
         scored: _Scored,
@@ -326,7 +327,6 @@ class Recaller:
         records: _Records,
     ) -> fusion.Fused:
         """The layer with its best candidates read again, see `rerank`; all of them stay before the others."""
-        weights = WEIGHTS[layer]
         if not (weights.value or weights.exact or weights.order or weights.current):
             return fused
         rows, candidates = [], []
@@ -376,7 +376,7 @@ def _trust(scored: _Scored) -> float:
 
 def _weighted(layer: Layer, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:
     """Evidence channels with their weights in a layer."""
-    weights = WEIGHTS[layer]
+    weights = weights_of(layer, contextual=scored.contextual)
     factor = {"lexical": weights.lexical * _trust(scored), "pooled": weights.pooled, "late": weights.late}
     return {name: (factor[name], scores) for name, scores in scored.evidence.items()}
 
@@ -540,5 +540,5 @@ def _explain(query: Query, scored: _Scored, allowed: Eligible) -> dict[str, Any]
         "confidence": scored.signs._asdict(),
         "windows": [list(window) for window in query.windows],
         "filters_left_out": allowed.removed,
-        "weights": {layer.label: WEIGHTS[layer]._asdict() for layer in WEIGHTS},
+        "weights": {layer.label: weights_of(layer, contextual=scored.contextual)._asdict() for layer in WEIGHTS},
     }

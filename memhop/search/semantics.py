@@ -8,41 +8,57 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
 from memhop.common.errors import EmbedderError, ProviderError
-from memhop.models.embed import check_vectors
+from memhop.models.embed import TokenVectors, check_vectors
 from memhop.repo.record import Kind, all_of
 from memhop.repo.vectors import Space, space_id
 from memhop.search.confidence import standing_out
+from memhop.search.sparse import Scores
 from memhop.search.tuning import EVIDENCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from memhop.models.embed import Embedder, TokenEmbedder
+    from memhop.models.embed import ContextualEmbedder, Embedder, TokenEmbedder
     from memhop.repo.store import Store
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
-    from memhop.search.sparse import Scores, Sums
+    from memhop.search.sparse import Sums
 
 NEAREST: Final = 200  # units that the pooled vectors bring up, and that cosines are held against
 
 
 class Asked(NamedTuple):
-    """A question in a vector space. `vector` is None where the channel cannot run; `reason` says why."""
+    """A question in a vector space. `vector` is None where the channel cannot run; `reason` says why.
+
+    `tokens` are its distinct token ids; with a contextual model `contexts` has the vector of each of them, [q, dim].
+    """
 
     space: Space | None
     vector: NDArray[np.float32] | None
     tokens: NDArray[np.int64] | None
     reason: str | None
+    contexts: NDArray[np.float32] | None = None
 
 
-def token_embedder(embedder: Embedder | None) -> TokenEmbedder | None:
-    """The embedder, if it can give token ids for late interaction."""
-    return embedder if embedder is not None and hasattr(embedder, "tokens") else None  # type: ignore[return-value]
+class Kept(Enum):
+    """What is stored of a unit besides its vector: nothing, token ids, or vectors of tokens."""
+
+    NOTHING = 0
+    TOKENS = 1
+    CONTEXTS = 2
+
+
+def kept_by(embedder: Embedder) -> Kept:
+    """What late interaction needs with this embedder."""
+    if hasattr(embedder, "embed_tokens"):
+        return Kept.CONTEXTS
+    return Kept.TOKENS if hasattr(embedder, "tokens") else Kept.NOTHING
 
 
 def space_of(store: Store, embedder: Embedder) -> Space | None:
@@ -81,11 +97,29 @@ def answer(embedder: Embedder, texts: list[str], *, query: bool = False) -> NDAr
         return check_vectors(embedder.embed(texts, query=query), len(texts), embedder.dim)[0]
 
 
-def telling_tokens(embedder: TokenEmbedder, texts: list[str]) -> list[NDArray[np.uint16] | NDArray[np.uint32]]:
-    """The token ids of each text without stop tokens. Raises ProviderError as `answer` does."""
+def answer_with_tokens(
+    embedder: Embedder, texts: list[str], *, query: bool = False
+) -> tuple[NDArray[np.float32], list[TokenVectors]]:
+    """As `answer`, and the vectors of each text's telling tokens, from the same pass of a contextual model."""
+    contextual = cast("ContextualEmbedder", embedder)
     with _border(embedder):
-        stop = embedder.stop_tokens()
-        found = [ids[~stop[ids]] for ids in embedder.tokens(texts)]
+        rows, found = contextual.embed_tokens(texts, query=query)
+        matrix = check_vectors(rows, len(texts), embedder.dim)[0]
+        if len(found) != len(texts) or any(one.ids.dtype.kind != "u" or one.ids.ndim != 1 for one in found):
+            raise EmbedderError(f"{embedder.name} gave no tokens for some texts", retryable=False)
+        checked = []
+        for ids, vectors in found:
+            unit, good = check_vectors(vectors, len(ids), matrix.shape[1])
+            checked.append(TokenVectors(ids[good], unit[good]))
+        return matrix, checked
+
+
+def telling_tokens(embedder: Embedder, texts: list[str]) -> list[NDArray[np.uint16] | NDArray[np.uint32]]:
+    """The token ids of each text without stop tokens. Raises ProviderError as `answer` does."""
+    static = cast("TokenEmbedder", embedder)
+    with _border(embedder):
+        stop = static.stop_tokens()
+        found = [ids[~stop[ids]] for ids in static.tokens(texts)]
         if len(found) != len(texts) or any(ids.dtype.kind != "u" or ids.ndim != 1 for ids in found):
             raise EmbedderError(f"{embedder.name} gave no token ids for some texts", retryable=False)
         return found
@@ -98,22 +132,34 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
     space = space_of(store, embedder)
     if space is None:
         return Asked(None, None, None, f"nothing was embedded with {embedder.name} yet; backfill does")
+    kept = kept_by(embedder)
+    tokens = contexts = None
     try:
-        vector = answer(embedder, [text], query=True)[0]
+        if kept is Kept.CONTEXTS:
+            rows, (found,) = answer_with_tokens(embedder, [text], query=True)
+            vector = rows[0]
+            tokens, contexts = _distinct(found)
+        else:
+            vector = answer(embedder, [text], query=True)[0]
         if vector.shape != (space.dim,):
             return Asked(
                 space, None, None, f"{embedder.name} answered with {vector.shape[0]} dimensions, not {space.dim}"
             )
         if not vector.any():
             return Asked(space, None, None, "the question has no vector in this model")
-        with_tokens = token_embedder(embedder)
-        tokens = None
-        if with_tokens is not None:
-            (found,) = telling_tokens(with_tokens, [text])
-            tokens = np.array(list(dict.fromkeys(found.tolist())), dtype=np.int64)
+        if kept is Kept.TOKENS:
+            (ids,) = telling_tokens(embedder, [text])
+            tokens = np.array(list(dict.fromkeys(ids.tolist())), dtype=np.int64)
     except ProviderError as error:
         return Asked(space, None, None, f"the embedder failed: {error.message}")
-    return Asked(space, vector, tokens, None)
+    return Asked(space, vector, tokens, None, contexts)
+
+
+def _distinct(found: TokenVectors) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """A question's tokens, of several occurrences of one the first."""
+    _, first = np.unique(found.ids, return_index=True)
+    places = np.sort(first)
+    return found.ids[places].astype(np.int64), found.vectors[places]
 
 
 class Pooled(NamedTuple):
@@ -153,13 +199,12 @@ def embedded(asked: Asked, views: Views, docs: NDArray[np.int64]) -> NDArray[np.
 
 def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[np.float32]:
     """With a static model, the question's rare tokens count more (idf-weighted mean of token vectors)."""
-    with_tokens = token_embedder(embedder)
     assert asked.space is not None
     assert asked.vector is not None
-    if with_tokens is None or asked.tokens is None or not len(asked.tokens):
+    if kept_by(embedder) is not Kept.TOKENS or asked.tokens is None or not len(asked.tokens):
         return asked.vector
     weights = views.tokens(asked.space.id).idf(asked.tokens)
-    mixed = (with_tokens.table()[asked.tokens] * weights[:, None]).sum(axis=0)
+    mixed = (cast("TokenEmbedder", embedder).table()[asked.tokens] * weights[:, None]).sum(axis=0)
     norm = float(np.linalg.norm(mixed))
     return (mixed / norm).astype(np.float32) if norm > 1e-9 else asked.vector
 
@@ -169,28 +214,53 @@ def late(
     embedder: Embedder,
     views: Views,
     around: Neighbourhood,
-    sums: Sums,
     candidates: NDArray[np.int64],
 ) -> Scores | None:
     """Late interaction (MaxSim, Khattab and Zaharia 2020) of the candidates with the question.
 
-    Per distinct token of the question: the cosine of the unit's nearest token, to a power, spread over neighbours,
-    saturated, and weighted by the token's idf, as words are. None: the model gives no tokens.
+    Per distinct token of the question: the cosine of the nearest token, to a power, in the unit or by its share in a
+    neighbour, saturated, and weighted by the token's idf, as words are. Neighbours do not add up as words do: every
+    unit has some token that is a little alike. None: the model gives no tokens.
+
+    Args:
+        candidates: Ordinals, ascending, each once. Neighbours among them count.
     """
-    with_tokens = token_embedder(embedder)
-    if asked.space is None or asked.tokens is None or not len(asked.tokens) or with_tokens is None:
+    found = best_tokens(asked, embedder, views, candidates)
+    if found is None:
         return None
+    weights, similarity = found
+    earned = around.saturated(
+        around.nearest(candidates, np.maximum(similarity, 0.0).astype(np.float64) ** EVIDENCE.late_power)
+    )
+    scores = np.zeros(len(candidates))
+    for weight, row in zip(
+        weights, earned, strict=True
+    ):  # one after the other: a product of matrices adds in any order
+        scores += weight * row
+    there = scores > 0
+    return Scores(candidates[there], scores[there])
+
+
+def best_tokens(
+    asked: Asked, embedder: Embedder, views: Views, candidates: NDArray[np.int64]
+) -> tuple[list[float], NDArray[np.float32]] | None:
+    """The idf of each token of the question, and the cosine of each candidate's nearest token, [q, candidates].
+
+    None: the model gives no tokens, or no candidate has any.
+    """
+    if asked.space is None or asked.tokens is None or not len(asked.tokens) or not len(candidates):
+        return None
+    if asked.contexts is not None:
+        contexts = views.contexts(asked.space.id)
+        similarity = contexts.best_similarities(
+            asked.contexts, candidates, views.ordinals, views.units.size, version=views.version
+        )
+        return (contexts.idf(asked.tokens).tolist(), similarity) if similarity.any() else None
+    from memhop.index.late import best_similarities
+
     index = views.tokens(asked.space.id)
-    weights = index.idf(asked.tokens)
     offsets, tokens = index.rows(candidates, views.ordinals, views.units.size, version=views.version)
     if not len(tokens):
         return None
-    from memhop.index.late import best_similarities
-
-    similarity = best_similarities(asked.tokens, with_tokens.table(), offsets, tokens)
-    for weight, row in zip(weights.tolist(), similarity, strict=True):
-        strength = np.maximum(row.astype(np.float64), 0.0) ** EVIDENCE.late_power
-        present = strength > 0
-        reached, values = around.spread(candidates[present], strength[present])
-        sums.add(reached, weight * around.saturated(values))
-    return sums.take()
+    table = cast("TokenEmbedder", embedder).table()
+    return index.idf(asked.tokens).tolist(), best_similarities(asked.tokens, table, offsets, tokens)

@@ -6,6 +6,7 @@ Weights of notes: on the observations of the same conversations as isolated note
 weight open between 0.25 and 2, and on questions that share no word with their note, which need the larger one.
 What reads the best candidates again: on the development half of the packs of look-alikes and present values, within
 what the observations bear, which a larger `current` or `states` costs first places. Turns gain nothing from it.
+Weights with a contextual model (`CONTEXTUAL`): likewise, with all-MiniLM-L6-v2; late from 0.5 to 1.5 gives the same.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Evidence(NamedTuple):
     fuzzy_frequency: int = 0  # a query term in more units than this is spelt as meant
     fuzzy_two_chars: int = 8  # shorter terms are taken for another at edit distance 1 only
     fuzzy_terms: int = 16
-    late_power: float = 2.0  # cosine of the best token, to this power
+    late_power: float = 3.0  # cosine of the best token, to this power
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
     relative_time: float = 2.0  # a window named relative to now counts this much more: the words cannot help
     present: float = 1.0  # added to the weight of recency when the question is about now
@@ -81,5 +82,15 @@ WEIGHTS = {
     Layer.KNOWLEDGE: Weights(),
     Layer.CAPABILITIES: Weights(across=0.5, usage=0.1),
 }
+# What is different where tokens have another vector in each sentence: they deserve more, and tell more of a session.
+CONTEXTUAL: dict[Layer, dict[str, float]] = {
+    Layer.MESSAGES: {"late": 1.0, "session": 0.1},
+    Layer.NOTES: {"late": 1.0},
+}
 EVIDENCE = Evidence()
 RERANK = Rerank()
+
+
+def weights_of(layer: Layer, *, contextual: bool) -> Weights:
+    """A layer's weights; `contextual`: the question was compared by vectors of tokens where they stand."""
+    return WEIGHTS[layer]._replace(**CONTEXTUAL.get(layer, {})) if contextual else WEIGHTS[layer]

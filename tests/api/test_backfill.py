@@ -11,12 +11,18 @@ import pytest
 from numpy.typing import NDArray
 
 from memhop import ConfigError, HashEmbedder
+from memhop.api.backfill import CONTEXT_TOKENS
 from memhop.common.clock import ManualClock
+from memhop.models.embed import TokenVectors
+from memhop.repo.record import Kind
+from memhop.repo.vectors import Space
 from tests.support.embedders import (
+    CONTEXT_MISBEHAVIOURS,
     DIM,
     MISBEHAVIOURS,
     TOKEN_MISBEHAVIOURS,
     Scripted,
+    ScriptedContexts,
     ScriptedTokens,
     refusing,
 )
@@ -92,6 +98,78 @@ class TestTokens:
             embedder.spoil_tokens = TOKEN_MISBEHAVIOURS[name]
             assert texts(db.recall("kayak"))[0] == NOTES[0]
             db.search("where is the kayak?", NOW - MINUTE)
+
+
+class TestContexts:
+    def test_a_contextual_model_adds_late_interaction_from_one_pass(self, tmp_path: Path) -> None:
+        embedder = ScriptedContexts()
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many(NOTES)
+            assert db.backfill().remaining == 0
+            assert embedder.calls == [NOTES], "every text passed through the model once"
+            found = db.recall("kayak shed")
+            assert found.hits[0].text == NOTES[0]
+            assert {use.name: use.ran for use in found.channels}["late"]
+
+    @pytest.mark.parametrize("name", CONTEXT_MISBEHAVIOURS)
+    def test_misbehaving(self, tmp_path: Path, name: str) -> None:
+        embedder = ScriptedContexts(CONTEXT_MISBEHAVIOURS[name])
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many(NOTES)
+            report = db.backfill()
+            assert report.embedded == 0
+            assert report.reason or report.failed == len(NOTES)
+            assert texts(db.recall("kayak")) == [NOTES[0]]
+        embedder.spoil_contexts = None
+        with memory(tmp_path / "a.meh", embedder=embedder, clock=ManualClock(NOW + 2 * DAY)) as db:
+            assert db.backfill().embedded == len(NOTES)
+            embedder.spoil_contexts = CONTEXT_MISBEHAVIOURS[name]
+            assert texts(db.recall("kayak"))[0] == NOTES[0]
+            db.search("where is the kayak?", NOW - MINUTE)
+
+    @pytest.mark.parametrize("name", MISBEHAVIOURS)
+    def test_misbehaving_rows(self, tmp_path: Path, name: str) -> None:
+        embedder = ScriptedContexts()
+        embedder.spoil = MISBEHAVIOURS[name]
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many(NOTES)
+            assert db.backfill().embedded == 0
+            assert texts(db.recall("kayak")) == [NOTES[0]]
+            db.checkpoint()
+            assert db.verify(deep=True).ok
+
+    def test_tokens_without_a_vector_are_left_out_alone(self, tmp_path: Path) -> None:
+        def spoil(found: list[TokenVectors]) -> list[TokenVectors]:
+            for one in found:
+                one.vectors[:1] = np.nan
+            return found
+
+        with memory(tmp_path / "a.meh", embedder=ScriptedContexts(spoil)) as db:
+            db.remember_many(NOTES)
+            assert db.backfill().embedded == len(NOTES)
+            assert texts(db.recall("shed"))[0] == NOTES[0]
+            assert db.verify(deep=True).ok
+
+    def test_a_long_text_keeps_its_first_tokens(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh", embedder=ScriptedContexts()) as db:
+            db.remember("word " * 3_000 + "end")
+            assert db.backfill().remaining == 0
+            (row,) = db._store.views.contexts(next(iter(db._store.scan(Space))).id).contents()
+            assert len(row[1]) == CONTEXT_TOKENS * (4 + 96)
+
+    def test_what_lost_its_tokens_is_embedded_again(self, tmp_path: Path) -> None:
+        """A unit counted as done when it had a vector, and never got the tokens back that damage had taken."""
+        embedder = ScriptedContexts()
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many(NOTES)
+            db.backfill()
+            (slab,) = db._store.file.ids(int(Kind.CONTEXT_SLAB))
+            with db._store.writing() as batch:
+                batch.delete(Kind.CONTEXT_SLAB, slab)
+            assert db.pending().without_vector == len(NOTES)
+            report = db.backfill()
+            assert (report.embedded, report.remaining) == (len(NOTES), 0)
+            assert {use.name: use.ran for use in db.recall("kayak").channels}["late"]
 
 
 def test_a_damaged_text_holds_up_no_other(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from memhop.common.clock import ManualClock
 from memhop.common.ids import from_hex
 from memhop.core.meh_file import DELETED
 from memhop.models.embed import Embedder
-from memhop.repo import gathering
+from memhop.repo import contexts, gathering
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l4_archive import Note
@@ -22,7 +22,7 @@ from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind
 from memhop.repo.references import REFERENCES, may_name, references
 from memhop.repo.vectors import EmbedFailure
-from tests.support.embedders import Scripted, ScriptedTokens, refusing
+from tests.support.embedders import Scripted, ScriptedContexts, ScriptedTokens, refusing
 from tests.support.memories import DAY, HOUR, NOW, distract, memory
 
 SECRET = "the safe behind the painting opens with qxzzy 4711"
@@ -245,17 +245,18 @@ class TestDamaged:
             assert found.new_topic_id in db.forget(found.message_id, hard=True).reason
 
 
-EMBEDDERS: list[Embedder | None] = [None, HashEmbedder(64), ScriptedTokens()]
+EMBEDDERS: list[Embedder | None] = [None, HashEmbedder(64), ScriptedTokens(), ScriptedContexts()]
 
 
 @pytest.mark.parametrize("checkpoint", ["no checkpoint", "sealed", "many segments"])
 @pytest.mark.parametrize("keep_history", [False, True], ids=["alone", "history"])
-@pytest.mark.parametrize("embedder", EMBEDDERS, ids=["no vectors", "vectors", "tokens"])
+@pytest.mark.parametrize("embedder", EMBEDDERS, ids=["no vectors", "vectors", "tokens", "contexts"])
 def test_no_byte_of_it_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: Embedder | None, keep_history: bool, checkpoint: str
 ) -> None:
     """Text, escaped text, rare words, tags, metadata, vectors and token ids of notes and messages, all versions."""
     monkeypatch.setattr(gathering, "GATHER_SLABS", 3)
+    monkeypatch.setattr(contexts, "FIT_UNITS", 12)  # some rows are as the model gave them, some on a basis
     path = tmp_path / "a.meh"
     clock = ManualClock(NOW)
     with memory(path, embedder=embedder, clock=clock, durability="none") as db:

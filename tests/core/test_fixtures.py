@@ -5,15 +5,18 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from memhop import HashEmbedder
 from memhop.core.meh_file import MehFile, Write
 from memhop.repo.record import Kind
-from tests.support.lives import CARD, kinds_of
+from memhop.repo.vectors import TokenBasis
+from tests.support.lives import CARD, TOKEN_SPACE, kinds_of
 from tests.support.make_fixture import (
     BATCHES,
     CHECKPOINT_AFTER,
+    CONTEXTS,
     FIXTURE,
     FIXTURES,
     FULL,
@@ -77,7 +80,7 @@ def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> N
         stats = db.stats()
         assert (stats.head_digest, stats.commit, stats.checkpoint_commit, stats.segments) == (FULL_DIGEST, 24, 22, 2)
         assert stats.unreadable == 0
-        assert kinds_of(db) == set(Kind), "a kind of which this fixture holds no record"
+        assert kinds_of(db) == set(Kind) - {Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB}, "kinds that came later"
         assert {note.text: note.tier for note in every(db.notes.list)} == FULL_NOTES
         assert len(every(db.archive.list, session="music")) == 4
         assert [len(every(db.topics.list, scene_id=scene.id)) for scene in every(db.scenes.list)] == [1, 1, 1, 1]
@@ -95,9 +98,23 @@ def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> N
         assert path.read_bytes() == FULL.read_bytes(), "reading changes nothing"
 
 
-def test_a_version_1_memory_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "v1-full.meh"
-    shutil.copy(FULL, path)
+def test_vectors_of_tokens_are_what_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "v1-contexts.meh"
+    shutil.copy(CONTEXTS, path)
+    with memory(path, embedder=HashEmbedder(16)) as db:
+        assert kinds_of(db) == set(Kind), "a kind of which this fixture holds no record"
+        assert db.verify(deep=True).ok
+        rows = dict(db._store.views.contexts(TOKEN_SPACE).contents())
+        ids = np.array([3, 5, 8], "<u4").tobytes()
+        assert rows[1] == ids + np.array([3, 127, 127, 5, 1, 127], np.int8).tobytes()
+        (basis,) = db._store.scan(TokenBasis)
+        assert np.array_equal(basis.rows(), np.eye(2, 8))
+
+
+@pytest.mark.parametrize("fixture", [FULL, CONTEXTS], ids=lambda path: path.stem)
+def test_a_version_1_memory_goes_on(tmp_path: Path, fixture: Path) -> None:
+    path = tmp_path / "goes-on.meh"
+    shutil.copy(fixture, path)
     with memory(path, embedder=HashEmbedder(16)) as db:
         db.remember("goes on")
         db.backfill()

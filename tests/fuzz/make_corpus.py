@@ -575,6 +575,25 @@ def _space() -> bytes:
     )
 
 
+@case("hostile-contexts", "clean")
+def _contexts() -> bytes:
+    """Token bases that are none, and slabs of token vectors that count more than they have."""
+    (space,) = (content.id for content in contents(_small()) if content.kind == Kind.SPACE)
+    head = struct.Struct("<QIIQQ")
+    nan = struct.pack("<f", float("nan")) * 32
+    row = struct.pack("<QII", 1, 0, 1)  # an owner of one token
+    return _with_records(
+        Write(int(Kind.TOKEN_BASIS), 41, _packed(space=space, units=2**63 - 1, dim=16, width=2, matrix=nan)),
+        Write(int(Kind.TOKEN_BASIS), 42, _packed(space=space, units=1, dim=16, width=65_535, matrix=b"")),
+        Write(int(Kind.TOKEN_BASIS), 43, _packed(space=space, units=1, dim=2**40, width=2, matrix=b"x")),
+        Write(int(Kind.CONTEXT_SLAB), 44, head.pack(space, 2**32 - 1, 2, 0, 16)),
+        Write(int(Kind.CONTEXT_SLAB), 45, head.pack(space, 1, 2, 41, 2) + row + bytes(8) + bytes(2)),
+        Write(int(Kind.CONTEXT_SLAB), 46, head.pack(space, 1, 2, 0, 2**64 - 1) + row + bytes(8)),
+        Write(int(Kind.CONTEXT_SLAB), 47, head.pack(space, 1, 4, 0, 5) + row + bytes(8) + bytes(5)),
+        Write(int(Kind.CONTEXT_SLAB), 48, head.pack(space, 1, 2, 99, 16) + row + bytes(8) + bytes(16)),
+    )
+
+
 @case("hostile-loops", "clean")
 def _loops() -> bytes:
     """Notes, topics and edges that refer to themselves and to nothing."""

@@ -28,6 +28,7 @@ from memhop.core.manifest import decode_manifest
 from memhop.core.meh_file import MehFile, Write
 from memhop.core.segment import ITEM_SIZES
 from memhop.index.bm25 import Bm25Index
+from memhop.index.contextual import ContextIndex
 from memhop.index.groups import Groups
 from memhop.index.late import TokenIndex
 from memhop.index.tokenizer import tokenize
@@ -313,6 +314,25 @@ def token_slab(rows: int, width: int, rest: bytes) -> None:
         return
     index.idf(np.arange(5))
     index.rows(np.arange(2), lambda owners: np.arange(len(owners)) % 2, 2, version=1)
+
+
+@structure(_counts, st.sampled_from([2, 4, 2, 4, 0, 3]) | _counts, _counts, st.integers(0, 9), st.binary(max_size=200))
+def context_slab(rows: int, width: int, basis: int, dim: int, rest: bytes) -> None:
+    """A context slab is Corrupt, or every row lies within its tokens, each of which has its codes."""
+    payload = memoryview(_SLAB.pack(5, rows, width) + struct.pack("<QQ", basis, dim) + rest)
+    try:
+        slab = vectors.decode_contexts(payload, 8)
+    except Corrupt:
+        return
+    assert len(slab.owners) == rows == len(slab.offsets) - 1
+    assert slab.codes.shape == (len(slab.tokens), dim)
+    assert int(slab.offsets[-1]) == len(slab.tokens)
+    index = ContextIndex()
+    with suppress(InvalidRequest):  # an owner with two rows
+        index.put(1, slab.owners, slab.offsets, slab.tokens, slab.codes, None)
+        asked = np.ones((2, dim), np.float32)
+        found = index.best_similarities(asked, np.arange(3), lambda owners: (owners % 3).astype(np.int64), 3, version=1)
+        assert np.isfinite(found).all()
 
 
 # -- index parts -------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_a_sound_memory_passes_and_everything_in_it_is_looked_at(db: DB) -> None
         assert report.references is not None
         assert report.references > 20
         assert report.views is not None
-        assert list(report.views) == ["groups", "units", "postings", "vocabulary", "vectors", "tokens"]
+        assert list(report.views) == ["groups", "units", "postings", "vocabulary", "vectors", "tokens", "contexts"]
         assert all(report.views.values())
         db.recall("kayak varnish kayac", explain=True)  # vectors, tokens and vocabulary are in use from here on
     assert db._store.views.vocabulary_in_use is not None
@@ -149,7 +149,7 @@ def _membership(views: Views, id_: int) -> tuple[int, int, int]:
 
 
 def _spaces(views: Views) -> tuple[Any, Any]:
-    (indexes, token_indexes) = views.spaces_in_use()
+    (indexes, token_indexes, _) = views.spaces_in_use()
     return next(iter(indexes.values())), next(iter(token_indexes.values()))
 
 

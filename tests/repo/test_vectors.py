@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -9,6 +11,8 @@ from hypothesis import strategies as st
 
 from memhop import Corrupt
 from memhop.repo import vectors
+from memhop.repo.record import Kind
+from memhop.repo.vectors import TokenBasis
 
 SPACE = 2**64 - 7
 
@@ -55,6 +59,43 @@ def test_tokens_come_back(tokens: list[list[int]]) -> None:
     assert slab.tokens.itemsize == (2 if largest < 65_536 else 4)
 
 
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(rows().filter(len), st.integers(1, 9))
+@example([[]], 3)
+@example([[65_536], [], [1, 2, 3]], 2)
+def test_contexts_come_back(tokens: list[list[int]], dim: int) -> None:
+    owners = list(range(10, 10 + len(tokens)))
+    arrays = [np.array(row, dtype=np.uint32) for row in tokens]
+    codes = [np.arange(len(row) * dim, dtype=np.int8).reshape(len(row), dim) for row in tokens]
+    payload = memoryview(vectors.encode_contexts(SPACE, 77, owners, arrays, codes))
+    slab = vectors.decode_contexts(payload, 0)
+    assert slab.space == vectors.slab_space(payload, 0) == SPACE
+    assert slab.basis == 77
+    assert slab.owners.tolist() == owners
+    for row, (start, end) in enumerate(pairwise(slab.offsets.tolist())):
+        assert slab.tokens[start:end].tolist() == tokens[row]
+        assert slab.codes[start:end].tolist() == codes[row].tolist()
+    named = list(vectors.slab_references(Kind.CONTEXT_SLAB, payload, 0))
+    assert named == [("space", SPACE, Kind.SPACE), ("basis", 77, Kind.TOKEN_BASIS)]
+
+
+def test_a_basis_is_checked_before_it_is_used() -> None:
+    good = np.eye(3, 8, dtype="<f4")
+    assert np.array_equal(_basis(good).rows(), good)
+    bent, unfit = good.copy(), good.copy()
+    bent[1, 0] = 0.1
+    unfit[0, 0] = np.nan
+    for matrix in (bent, unfit, good * 2, good[:2], np.zeros_like(good), good * np.float32(3e38)):
+        with pytest.raises(Corrupt):
+            _basis(matrix).rows()
+    with pytest.raises(Corrupt):
+        TokenBasis(space=1, units=1, dim=2, width=3, matrix=bytes(24)).rows()
+
+
+def _basis(matrix: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> TokenBasis:
+    return TokenBasis(space=1, units=1, dim=8, width=3, matrix=matrix.tobytes())
+
+
 def _payloads() -> list[tuple[str, bytes]]:
     small = [np.array(row, dtype=np.uint16) for row in ([1, 2, 3], [], [7])]
     large = [np.array(row, dtype=np.uint32) for row in ([1, 70_000], [5])]
@@ -64,7 +105,13 @@ def _payloads() -> list[tuple[str, bytes]]:
         ("tokens", vectors.encode_tokens(SPACE, [1, 2, 3], small)),
         ("tokens", vectors.encode_tokens(SPACE, [1, 2], large)),
         ("tokens", vectors.encode_tokens(SPACE, [], [])),
+        ("contexts", vectors.encode_contexts(SPACE, 7, [1, 2, 3], small, [_codes(3, 5), _codes(0, 5), _codes(1, 5)])),
+        ("contexts", vectors.encode_contexts(SPACE, 0, [1, 2], large, [_codes(2, 3), _codes(1, 3)])),
     ]
+
+
+def _codes(count: int, dim: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
+    return np.arange(1, count * dim + 1, dtype=np.int8).reshape(count, dim)
 
 
 def _decoded(kind: str, payload: bytes) -> tuple[object, ...] | None:
@@ -73,6 +120,10 @@ def _decoded(kind: str, payload: bytes) -> tuple[object, ...] | None:
         if kind == "vectors":
             slab = vectors.decode_vectors(memoryview(payload), 4711)
             return slab.space, slab.owners.tolist(), slab.matrix.tobytes(), slab.matrix.shape
+        if kind == "contexts":
+            held = vectors.decode_contexts(memoryview(payload), 4711)
+            assert all(0 <= offset <= len(held.codes) for offset in held.offsets.tolist())
+            return held.space, held.basis, held.owners.tolist(), held.tokens.tolist(), held.codes.tolist()
         found = vectors.decode_tokens(memoryview(payload), 4711)
         assert all(0 <= offset <= len(found.tokens) for offset in found.offsets.tolist())
         return found.space, found.owners.tolist(), found.offsets.tolist(), found.tokens.tolist()
@@ -101,7 +152,10 @@ def test_every_changed_byte_is_corrupt_or_another_slab(kind: str, payload: bytes
 
 @settings(max_examples=300, derandomize=True, deadline=None)
 @given(
-    st.sampled_from(["vectors", "tokens"]), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.binary(max_size=80)
+    st.sampled_from(["vectors", "tokens", "contexts"]),
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 2**32 - 1),
+    st.binary(max_size=80),
 )
 def test_any_head_and_body(kind: str, rows_: int, width: int, body: bytes) -> None:
     head = SPACE.to_bytes(8, "little") + rows_.to_bytes(4, "little") + width.to_bytes(4, "little")

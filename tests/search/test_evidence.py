@@ -76,6 +76,25 @@ def test_spread_equals_the_formula(table: UnitTable, seed: int) -> None:
                 assert near[other] or place not in one
 
 
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(table=tables(), seed=st.integers(0, 10_000))
+def test_nearest_is_the_best_of_the_neighbourhood(table: UnitTable, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    around = Neighbourhood(table, Workspace(), SETTINGS)
+    docs = np.flatnonzero(table.live & (rng.random(table.size) < 0.7))
+    strength = rng.random((2, len(docs)))
+    found = around.nearest(docs, strength)
+    session, live = table.column("session"), np.flatnonzero(table.live).tolist()
+    for column, place in enumerate(docs.tolist()):
+        best = strength[:, column].copy()
+        same = [other for other in live if session[other] == session[place]] if session[place] else [place]
+        for other, theirs in zip(docs.tolist(), strength.T, strict=True):
+            distance = abs(same.index(other) - same.index(place)) if other in same else 99
+            if 0 < distance <= len(SETTINGS.kernel):
+                best = np.maximum(best, SETTINGS.kernel[distance - 1] * theirs)
+        assert found[:, column].tolist() == best.tolist()
+
+
 def test_nothing_reaches_beyond_a_session_or_into_the_dead() -> None:
     table = UnitTable({"session": "u8", "flags": "u1"})
     for id_, session in enumerate([7, 7, 8, 0, 0, 7], 1):

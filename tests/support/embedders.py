@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memhop.common.errors import EmbedderError
-from memhop.models.embed import HashEmbedder
+from memhop.models.embed import HashEmbedder, TokenVectors
 
 DIM = 64
 
@@ -114,4 +116,61 @@ TOKEN_MISBEHAVIOURS: dict[str, Callable[[list[NDArray[np.uint16]]], Any]] = {
     "negative": lambda found: [-ids.astype(np.int64) for ids in found],
     "floats": lambda found: [ids.astype(np.float64) for ids in found],
     "lists": lambda found: [ids.tolist() for ids in found],
+}
+
+
+class ScriptedContexts(Scripted):
+    """A contextual model: a word's vector leans a little towards the word before it.
+
+    `spoil_contexts(texts, found)` may change what is said about the tokens; `spoil` goes for the rows.
+    """
+
+    def __init__(self, spoil_contexts: Callable[[list[TokenVectors]], Any] | None = None, *, dim: int = 96) -> None:
+        super().__init__(name="scripted-contexts", dim=dim, max_batch=64)
+        self.spoil_contexts = spoil_contexts
+        self._words: dict[str, NDArray[np.float64]] = {}
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        return self.embed_tokens(texts, query=query)[0]
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        self.calls.append(list(texts))
+        found = [self._tokens(text.split()) for text in texts]
+        rows = np.stack([_unit(one.vectors.sum(axis=0)) for one in found])
+        if self.spoil is not None:
+            rows = self.spoil(texts, rows)
+        return rows, found if self.spoil_contexts is None else self.spoil_contexts(found)
+
+    def _tokens(self, words: list[str]) -> TokenVectors:
+        assert self.dim is not None
+        rows = [self._word(word) + 0.3 * self._word(before) for before, word in pairwise(["", *words])]
+        ids = [zlib.crc32(word.encode()) % 5_000 for word in words]
+        vectors = np.array([_unit(row) for row in rows], np.float32).reshape(len(words), self.dim)
+        return TokenVectors(np.array(ids, np.uint16), vectors)
+
+    def _word(self, word: str) -> NDArray[np.float64]:
+        if word not in self._words:
+            seeded = np.random.default_rng(zlib.crc32(word.encode()))
+            self._words[word] = seeded.standard_normal(self.dim) if word else np.zeros(self.dim or 0)
+        return self._words[word]
+
+
+def _unit(row: NDArray[Any]) -> NDArray[np.float32]:
+    norm = float(np.linalg.norm(row))
+    return (row / norm if norm else row).astype(np.float32)
+
+
+def _raised(found: list[TokenVectors]) -> Any:
+    raise ValueError("a bug in foreign code")
+
+
+CONTEXT_MISBEHAVIOURS: dict[str, Callable[[list[TokenVectors]], Any]] = {
+    "ValueError": _raised,
+    "None": lambda found: None,
+    "too few": lambda found: found[1:],
+    "no vectors": lambda found: [(one.ids, None) for one in found],
+    "fewer vectors": lambda found: [TokenVectors(one.ids, one.vectors[1:]) for one in found],
+    "another dimension": lambda found: [TokenVectors(one.ids, one.vectors[:, 1:]) for one in found],
+    "signed ids": lambda found: [(one.ids.astype(np.int64), one.vectors) for one in found],
+    "lists": lambda found: [(one.ids.tolist(), one.vectors.tolist()) for one in found],
 }

@@ -13,7 +13,7 @@ from memhop.repo import vectors
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind
-from memhop.repo.vectors import Space
+from memhop.repo.vectors import Space, TokenBasis
 from tests.support.memories import DAY, HOUR, NOW, memory
 
 Records = dict[int, tuple[int, bytes]]  # id -> (kind, payload)
@@ -50,7 +50,13 @@ def _fill(db: DB, word: str, *, at: int) -> None:
         space = next(iter(db._store.scan(Space))).id
         owner = int(db._store.views.units.column("owner")[0])
         tokens = [np.array([3, 5, 70_000], "<u4")]
+        tokens_of_one = [np.array([7], "<u2")]
         batch.put_payload(Kind.TOKEN_SLAB, vectors.encode_tokens(space, [owner], tokens), space, word)
+        directions = np.eye(4, 16, dtype="<f4").tobytes()
+        basis = batch.new(TokenBasis(space=space, units=300, dim=16, width=4, matrix=directions), word)
+        codes = [np.array([[1, 2, 3, 127]], np.int8)]
+        payload = vectors.encode_contexts(space, basis.id, [owner], tokens_of_one, codes)
+        batch.put_payload(Kind.CONTEXT_SLAB, payload, space, word)
 
 
 def records_of(path: Path) -> Records:

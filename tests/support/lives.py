@@ -10,7 +10,7 @@ from memhop.core.meh_file import MehFile
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.record import Kind
 from memhop.repo.store import Batch
-from memhop.repo.vectors import EmbedFailure, Space, encode_tokens, failure_id, space_id
+from memhop.repo.vectors import EmbedFailure, Space, TokenBasis, encode_contexts, encode_tokens, failure_id, space_id
 from tests.support.memories import DAY, HOUR, NOW
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import PATH
@@ -48,7 +48,7 @@ def notes_and_turns(db: DB) -> None:
 
 
 def derived(db: DB) -> None:
-    """Vectors and their space, token ids, an embed failure, usage counters, a card."""
+    """Vectors and their space, token ids, token vectors on a basis, an embed failure, usage counters, a card."""
     db.backfill()
 
     def fill(batch: Batch) -> Capability:
@@ -56,6 +56,11 @@ def derived(db: DB) -> None:
         owners = [1, 2]
         tokens = [np.array([3, 5, 8], np.uint16), np.array([1], np.uint16)]
         batch.put_payload(Kind.TOKEN_SLAB, encode_tokens(TOKEN_SPACE, owners, tokens), TOKEN_SPACE, "first")
+        directions = np.eye(2, 8, dtype="<f4").tobytes()
+        basis = batch.new(TokenBasis(space=TOKEN_SPACE, units=300, dim=8, width=2, matrix=directions), "first")
+        codes = [np.array([[3, 127], [127, 5], [1, 127]], np.int8), np.array([[-127, 1]], np.int8)]
+        payload = encode_contexts(TOKEN_SPACE, basis.id, owners, tokens, codes)
+        batch.put_payload(Kind.CONTEXT_SLAB, payload, TOKEN_SPACE, "first")
         failure = EmbedFailure(owner=7, space=TOKEN_SPACE, attempts=2, retry_at=NOW + HOUR, reason="too long")
         batch.put(failure, failure_id(7, TOKEN_SPACE))
         return batch.put(CARD, capability_id(CARD.name))

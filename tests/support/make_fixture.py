@@ -3,8 +3,9 @@
     python -m tests.support.make_fixture
 
 v1-chained.meh is made of plain frames; what is in it is told by `RECORDS`, so that the test which opens it needs no
-second copy. v1.meh is the same from the time when a manifest did not name the one before it. v1-full.meh is a memory
-that holds every kind of record, in two segments and a tail; see `lives`.
+second copy. v1.meh is the same from the time when a manifest did not name the one before it. v1-contexts.meh is a
+memory that holds every kind of record, in two segments and a tail; see `lives`. v1-full.meh is the same from the time
+before vectors of tokens were stored.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.support.workload import NOTE, PATH, TURN, Records, clock, text
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FIXTURE = FIXTURES / "v1-chained.meh"
 FULL = FIXTURES / "v1-full.meh"
+CONTEXTS = FIXTURES / "v1-contexts.meh"
 BATCHES = [
     [Write(NOTE, 1, text(1, 100)), Write(TURN, 1000, "Zürich, 上周, 🎈".encode())],
     [Write(NOTE, 2, text(2, 3000)), Write(NOTE, 3, b"")],
@@ -65,7 +67,7 @@ def build_full() -> bytes:
 
 
 if __name__ == "__main__":
-    for path, made in ((FIXTURE, build), (FULL, build_full)):
+    for path, made in ((FIXTURE, build), (CONTEXTS, build_full)):
         if not path.exists():
             path.write_bytes(made())
             print(f"{path}: {path.stat().st_size} bytes")
