@@ -10,16 +10,16 @@ may hold the +1 it takes back.
 Sections of a part with `K` keys and `E` entries:
 
     keys     u8[K]    ascending
-    offsets  u8[K+1]  into the three below
+    offsets  n8[K+1]  into the three below
+    orders   i8[E]    ascending within a key, then by id; a column, see `columns`
+    ids      u8[E]    a column
+    removed  u1[E]    1: sign -1. Absent with `counts`: none is
     counts   i8[K]    sum of the key's signs
-    orders   i8[E]    ascending within a key, then by id
-    ids      u8[E]
-    removed  u1[E]    1: sign -1
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from heapq import merge
@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
-from memhop.index.parts import Part, Sections, damaged, lengths_of, offsets, section, to_offsets
+from memhop.index.columns import Column, packed
+from memhop.index.parts import Part, Sections, damaged, lengths_of, narrow_section, offsets, section, to_offsets
 
 Member: TypeAlias = tuple[int, int]  # (order, id)
 _Signed: TypeAlias = tuple[int, int, int]  # order, id, +1 or -1
@@ -42,23 +43,36 @@ class Groups:
     """key u64 -> members (order i64, id u64), ascending. One thread at a time; the caller holds the lock."""
 
     def __init__(self) -> None:
+        self._parts: list[EntryPart] = []
         self.attach(())
 
     def attach(self, parts: Sequence[Part]) -> None:
-        """Replace all parts (oldest first) and empty the delta. Cost: O(parts); sections are fetched at first use."""
-        self._parts = [_EntryPart(part) for part in parts]
+        """Replace all parts (oldest first) and empty the delta. Cost: O(parts); sections are fetched at first use.
+
+        What was fetched of a part is kept if the same object comes again.
+        """
+        known = {id(part.sections): part for part in self._parts}
+        self._parts = [known.get(id(part)) or EntryPart(part) for part in parts]
         self._delta: dict[int, list[_Signed]] = {}
 
-    def check(self) -> None:
-        """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once."""
-        for part in self._parts:
+    def check(self, *, since: int = 0) -> None:
+        """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once.
+
+        Args:
+            since: Parts before this one were found to be in order.
+        """
+        for part in self._parts[since:]:
             part.check()
-        if self._parts and np.any(self._parts[0].table()[3] < 0):
+        if self._parts and not since and self._parts[0].removes:
             raise damaged("an entry was removed but never added")
 
-    def add(self, key: int, order: int, id_: int) -> bool:
-        """Make it a member; says whether it was none. Cost: O(parts * log entries)."""
-        return not self.contains(key, order, id_) and self._change(key, order, id_, 1)
+    def add(self, key: int, order: int, id_: int, *, new: bool = False) -> bool:
+        """Make it a member; says whether it was none. Cost: O(parts * log entries).
+
+        Args:
+            new: The caller knows that it is none, which saves looking for it.
+        """
+        return (new or not self.contains(key, order, id_)) and self._change(key, order, id_, 1)
 
     def remove(self, key: int, order: int, id_: int) -> bool:
         """Make it no member; says whether it was one. Cost: as `add`."""
@@ -115,18 +129,17 @@ class Groups:
 
         Changes nothing here: the caller stores the sections and attaches anew. Cost: sorting what is merged.
         """
+        entries = [(key, *entry) for key, found in self._delta.items() for entry in found]
+        columns = list(zip(*entries, strict=True)) if entries else [()] * 4
         tables = [part.table() for part in self._parts[first_part:]]
-        tables.append(
-            (
-                np.array([key for key, entries in self._delta.items() for _ in entries], np.uint64),
-                np.array([entry[0] for entries in self._delta.values() for entry in entries], np.int64),
-                np.array([entry[1] for entries in self._delta.values() for entry in entries], np.uint64),
-                np.array([entry[2] for entries in self._delta.values() for entry in entries], np.int64),
-            )
-        )
+        dtypes = (np.uint64, np.int64, np.uint64, np.int64)
+        tables.append(tuple(np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=True)))
         keys, orders, ids, signs = (np.concatenate(columns) for columns in zip(*tables, strict=True))
-        sorting = np.lexsort((ids, orders, keys))
+        sorting = np.argsort(keys, kind="stable")
         keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]
+        if not np.all(_ascend(keys, orders, ids)):  # what was added later was not always of a later time
+            sorting = np.lexsort((ids, orders, keys))
+            keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]
         starts = np.flatnonzero(_changes(keys) | _changes(orders) | _changes(ids))
         sums = np.add.reduceat(signs, starts) if len(starts) else signs
         kept = starts[sums != 0]
@@ -137,14 +150,16 @@ class Groups:
             raise damaged("an entry was removed but never added")
         keys = keys[kept]
         key_starts = np.flatnonzero(_changes(keys))
-        return {
+        sections = {
             "keys": keys[key_starts],
             "offsets": to_offsets(np.diff(np.append(key_starts, len(keys)))),
-            "counts": np.add.reduceat(sums, key_starts) if len(key_starts) else sums,
-            "orders": orders[kept],
-            "ids": ids[kept],
-            "removed": (sums < 0).astype(np.uint8),
+            **packed("orders", orders[kept]),
+            **packed("ids", ids[kept]),
         }
+        if np.any(sums < 0):
+            sections["removed"] = (sums < 0).astype(np.uint8)
+            sections["counts"] = np.add.reduceat(sums, key_starts)
+        return sections
 
     def _change(self, key: int, order: int, id_: int, sign: int) -> bool:
         entries = self._delta.setdefault(key, [])
@@ -158,8 +173,9 @@ class Groups:
         return True
 
     def _members(self, key: int, after: Member | None, descending: bool) -> Iterator[Member]:
-        sources = [part.entries(key, after, descending) for part in self._parts]
-        sources.append(_delta_entries(self._delta.get(key, []), after, descending))
+        sources = [part.entries(key, after, descending) for part in self._parts if part.has(key)]
+        if key in self._delta:
+            sources.append(_delta_entries(self._delta[key], after, descending))
         merged = merge(*sources, key=_place, reverse=descending)
         for place, entries in groupby(merged, key=_place):
             if sum(entry[2] for entry in entries) > 0:
@@ -178,6 +194,13 @@ def _delta_entries(entries: list[_Signed], after: Member | None, descending: boo
     return iter(entries[begin:])
 
 
+def _ascend(keys: NDArray[np.uint64], orders: NDArray[np.int64], ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Of each entry but the first: whether it does not stand before the one in front of it. Keys ascend."""
+    same_key, same_order = keys[1:] == keys[:-1], orders[1:] == orders[:-1]
+    ascend: NDArray[np.bool_] = ~same_key | (orders[1:] > orders[:-1]) | (same_order & (ids[1:] >= ids[:-1]))
+    return ascend
+
+
 def _changes(column: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.bool_]:
     """True where a value differs from the one before; the first always does."""
     changes = np.ones(len(column), np.bool_)
@@ -185,7 +208,7 @@ def _changes(column: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.bool_
     return changes
 
 
-class _EntryPart:
+class EntryPart:
     """One attached part; sections are fetched and checked at first use.
 
     Single values are found with `bisect` on memoryviews: several times faster than `np.searchsorted`, which also would
@@ -193,60 +216,83 @@ class _EntryPart:
     """
 
     def __init__(self, part: Part) -> None:
-        self._part = part
+        self.sections = part
 
     @cached_property
     def _keys(self) -> memoryview[int]:
-        return section(self._part, "keys", "u8").data
+        return section(self.sections, "keys", "u8").data
 
     @cached_property
     def _offsets(self) -> memoryview[int]:
-        return offsets(self._part, "offsets", rows=len(self._keys), end=len(self._ids)).data
+        return offsets(self.sections, "offsets", rows=len(self._keys), end=self._size).data
+
+    @cached_property
+    def _size(self) -> int:
+        """How many entries, as the rows state it."""
+        found = narrow_section(self.sections, "offsets")
+        return int(found[-1]) if len(found) else 0
+
+    @cached_property
+    def _orders(self) -> Column:
+        return Column(self.sections, "orders", "i8", self._size)
+
+    @cached_property
+    def _ids(self) -> Column:
+        return Column(self.sections, "ids", "u8", self._size)
+
+    @cached_property
+    def _removed(self) -> memoryview[int] | None:
+        removed = section(self.sections, "removed", "u1")
+        if len(removed) not in (0, self._size) or (len(self._counts) > 0) != (len(removed) > 0):
+            raise damaged("columns differ in length")
+        return removed.data if len(removed) else None
 
     @cached_property
     def _counts(self) -> memoryview[int]:
-        counts = section(self._part, "counts", "i8")
-        if len(counts) != len(self._keys):
+        counts = section(self.sections, "counts", "i8")
+        if len(counts) not in (0, len(self._keys)):
             raise damaged(f"{len(counts)} counts for {len(self._keys)} keys of a multimap")
         return counts.data
 
-    @cached_property
-    def _orders(self) -> memoryview[int]:
-        return self._column("orders", "i8")
-
-    @cached_property
-    def _ids(self) -> memoryview[int]:
-        return section(self._part, "ids", "u8").data
-
-    @cached_property
-    def _removed(self) -> memoryview[int]:
-        return self._column("removed", "u1")
+    @property
+    def removes(self) -> bool:
+        """Whether an entry takes one of an older part back."""
+        return self._removed is not None and any(self._removed)
 
     def check(self) -> None:
         """Raises Corrupt if keys or their entries are out of order, repeated, or miscounted."""
         rows = np.asarray(self._offsets)
-        if np.any(rows[1:] < rows[:-1]) or np.any(np.asarray(self._removed) > 1):
-            raise damaged("a multimap whose rows run backwards, or whose signs are none")
-        keys, orders, ids, signs = self.table()
-        if len(keys) != len(ids) or not np.array_equal(keys[_changes(keys)], np.asarray(self._keys)):
-            raise damaged("a multimap whose rows do not fit its entries")
-        same = ~_changes(keys)[1:]
+        if np.any(rows[1:] <= rows[:-1]):
+            raise damaged("a multimap with a row that is empty or runs backwards")
+        keys = np.asarray(self._keys)
+        if np.any(keys[1:] <= keys[:-1]):
+            raise damaged("a multimap whose keys are out of order")
+        orders, ids = self._orders.codes, self._ids.codes  # greater codes are greater values
         later = (orders[1:] > orders[:-1]) | ((orders[1:] == orders[:-1]) & (ids[1:] > ids[:-1]))
-        if np.any(np.where(same, ~later, keys[1:] <= keys[:-1])):
+        if len(later):
+            later[rows[1:-1].astype(np.int64) - 1] = True  # from one row to the next
+        if not np.all(later):
             raise damaged("a multimap that is out of order")
-        starts = np.flatnonzero(_changes(keys))
-        if not np.array_equal(np.add.reduceat(signs, starts) if len(starts) else signs, np.asarray(self._counts)):
-            raise damaged("a multimap that is miscounted")
+        if self._removed is not None:
+            removed = np.asarray(self._removed)
+            signs = 1 - 2 * removed.astype(np.int64)
+            if np.any(removed > 1) or not np.array_equal(
+                np.add.reduceat(signs, rows[:-1].astype(np.int64)), np.asarray(self._counts)
+            ):
+                raise damaged("a multimap that is miscounted")
 
-    def _column(self, suffix: str, dtype: str) -> memoryview[int]:
-        column = section(self._part, suffix, dtype)
-        if len(column) != len(self._ids):
-            raise damaged("columns differ in length")
-        return column.data
+    def has(self, key: int) -> bool:
+        """Whether there are entries of the key."""
+        return self._row(key) is not None
 
     def count(self, key: int) -> int:
         row = self._row(key)
-        return 0 if row is None else self._counts[row]
+        if row is None:
+            return 0
+        if self._removed is not None:
+            return self._counts[row]
+        begin, end = self._range(row)
+        return end - begin
 
     def sign(self, key: int, order: int, id_: int) -> int:
         """+1, -1, or 0 when the part says nothing about the entry."""
@@ -256,7 +302,7 @@ class _EntryPart:
         at = self._position((order, id_), *self._range(row))
         if at == self._range(row)[1] or (self._orders[at], self._ids[at]) != (order, id_):
             return 0
-        return -1 if self._removed[at] else 1
+        return -1 if self._removed is not None and self._removed[at] else 1
 
     def entries(self, key: int, after: Member | None, descending: bool) -> Iterator[_Signed]:
         """The key's entries behind `after`, in order."""
@@ -277,20 +323,19 @@ class _EntryPart:
             else:
                 chunk = slice(begin, min(end, begin + _CHUNK))
                 begin = chunk.stop
-            orders, ids, removed = (column[chunk].tolist() for column in (self._orders, self._ids, self._removed))
-            signed = [(order, id_, -1 if gone else 1) for order, id_, gone in zip(orders, ids, removed, strict=True)]
+            orders = self._orders.slice(chunk.start, chunk.stop)
+            ids = self._ids.slice(chunk.start, chunk.stop)
+            gone = self._removed[chunk].tolist() if self._removed is not None else [0] * len(ids)
+            signed = [(order, id_, -1 if lost else 1) for order, id_, lost in zip(orders, ids, gone, strict=True)]
             yield from reversed(signed) if descending else signed
 
     def table(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
         """(key, order, id, sign) of each entry."""
-        lengths = lengths_of(np.asarray(self._offsets))
-        signs = 1 - 2 * np.asarray(self._removed).astype(np.int64)
-        return (
-            np.repeat(np.asarray(self._keys), lengths),
-            np.asarray(self._orders),
-            np.asarray(self._ids),
-            signs,
-        )
+        keys = np.repeat(np.asarray(self._keys), lengths_of(np.asarray(self._offsets)))
+        signs = np.ones(self._size, np.int64)
+        if self._removed is not None:
+            signs -= 2 * np.asarray(self._removed).astype(np.int64)
+        return keys, self._orders.array(), self._ids.array(), signs
 
     def _row(self, key: int) -> int | None:
         row = bisect_left(self._keys, key)
@@ -298,13 +343,13 @@ class _EntryPart:
 
     def _range(self, row: int) -> tuple[int, int]:
         begin, end = self._offsets[row], self._offsets[row + 1]
-        if not begin <= end <= len(self._ids):
+        if not begin <= end <= self._size:
             raise damaged(f"row {row} is out of range")
         return begin, end
 
     def _position(self, place: Member, begin: int, end: int) -> int:
         """First entry in the range that is not below `place`."""
         order, id_ = place
-        begin = bisect_left(self._orders, order, begin, end)
-        end = bisect_right(self._orders, order, begin, end)
-        return bisect_left(self._ids, id_, begin, end)
+        begin = self._orders.bisect(order, begin, end)
+        end = self._orders.bisect(order + 1, begin, end)
+        return self._ids.bisect(id_, begin, end)

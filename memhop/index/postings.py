@@ -6,15 +6,27 @@ by term; sources come in the order of their units and the sort is stable, so uni
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memhop.index.parts import Part, Sections, damaged, lengths_of, offsets, ranges, section, to_offsets
+from memhop.index.parts import (
+    Part,
+    Sections,
+    damaged,
+    lengths_of,
+    narrow_section,
+    narrowed,
+    offsets,
+    ranges,
+    section,
+    to_offsets,
+)
+
+MAX_TF: Final = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +34,10 @@ class Postings:
     """Row i of every table belongs to `hashes[i]`."""
 
     hashes: NDArray[np.uint64]  # ascending
-    starts: NDArray[np.uint64]  # [terms + 1], into docs and tfs
-    docs: NDArray[np.uint32]
-    tfs: NDArray[np.uint16]
-    text_starts: NDArray[np.uint64]  # [terms + 1], into text
+    starts: NDArray[Any]  # [terms + 1], into docs and tfs
+    docs: NDArray[Any]
+    tfs: NDArray[Any]
+    text_lengths: NDArray[Any]
     text: NDArray[np.uint8]
     units: int  # every doc is below
 
@@ -33,48 +45,33 @@ class Postings:
     def from_part(cls, part: Part, units: int) -> Postings:
         """The sections of a part, in place. Raises Corrupt when they do not fit together."""
         hashes = section(part, "hashes", "u8")
-        docs = section(part, "docs", "u4")
-        tfs = section(part, "tfs", "u2")
+        docs = narrow_section(part, "docs")
+        tfs = narrow_section(part, "tfs")
+        if not len(tfs):
+            tfs = np.broadcast_to(np.ones(1, np.uint8), docs.shape)
         text = section(part, "text", "u1")
+        text_lengths = narrow_section(part, "texts")
         if len(docs) != len(tfs):
             raise damaged(f"{len(docs)} units and {len(tfs)} counts in the postings")
         starts = offsets(part, "postings", rows=len(hashes), end=len(docs))
-        text_starts = offsets(part, "texts", rows=len(hashes), end=len(text))
-        return cls(hashes, starts, docs, tfs, text_starts, text, units)
-
-    @classmethod
-    def from_delta(cls, delta: Mapping[str, tuple[array[int], array[int]]], first: int, units: int) -> Postings:
-        """Postings of term -> (ordinals, counts), counted from unit `first`. Cost: O(terms log terms)."""
-        terms = list(delta)
-        hashes = hash_terms(terms)
-        order = np.argsort(hashes, kind="stable")
-        terms = [terms[i] for i in order.tolist()]
-        docs = array("I")
-        tfs = array("H")
-        for term in terms:
-            docs.extend(delta[term][0])
-            tfs.extend(delta[term][1])
-        encoded = [_encode(term) for term in terms]
-        return cls(
-            hashes[order],
-            to_offsets(np.array([len(delta[term][0]) for term in terms], np.int64)),
-            np.array(docs, np.uint32) - np.uint32(first),
-            np.array(tfs, np.uint16),
-            to_offsets(np.array([len(text) for text in encoded], np.int64)),
-            np.frombuffer(b"".join(encoded), np.uint8),
-            units,
-        )
+        if len(text_lengths) != len(hashes):
+            raise damaged(f"{len(text_lengths)} texts of {len(hashes)} terms")
+        return cls(hashes, starts, docs, tfs, text_lengths, text, units)
 
     def check(self) -> None:
         """Raises Corrupt if terms are out of order, a posting names a unit that is not there, or a text is none."""
         if np.any(self.hashes[1:] <= self.hashes[:-1]):
             raise damaged("terms are out of order")
-        for starts in (self.starts, self.text_starts):
-            if np.any(starts[1:] < starts[:-1]):
-                raise damaged("rows of terms run backwards")
+        if np.any(self.starts[1:] < self.starts[:-1]):
+            raise damaged("rows of terms run backwards")
+        if len(self.tfs) and not 1 <= int(self.tfs.min()) <= int(self.tfs.max()) <= MAX_TF:
+            raise damaged("a count of nothing, or beyond what is counted")
+        ends = np.cumsum(self.text_lengths, dtype=np.int64)
+        if (int(ends[-1]) if len(ends) else 0) != len(self.text):
+            raise damaged(f"{len(self.text)} bytes of text do not fit the terms")
         if len(self.docs) and int(self.docs.max()) >= self.units:
             raise damaged(f"a posting names unit {self.docs.max()} of {self.units}")
-        begins = self.text_starts[:-1][self.text_starts[1:] > self.text_starts[:-1]]
+        begins = (ends - self.text_lengths)[self.text_lengths > 0]
         try:
             self.text.tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
@@ -82,7 +79,7 @@ class Postings:
         if np.any(self.text[begins] & 0xC0 == 0x80):
             raise damaged("a term begins within a character")
 
-    def find(self, hash_: np.uint64) -> tuple[NDArray[np.uint32], NDArray[np.uint16]] | None:
+    def find(self, hash_: np.uint64) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """(units, counts) of a term; None when it is absent. Cost: O(log terms), and a look at each unit."""
         row = int(np.searchsorted(self.hashes, hash_))
         if row == len(self.hashes) or self.hashes[row] != hash_:
@@ -94,10 +91,10 @@ class Postings:
 
     def terms(self, rows: NDArray[np.int64]) -> Iterator[str]:
         """Text of the terms in these rows."""
-        starts = self.text_starts
-        for row in rows.tolist():
-            text = self.text[int(starts[row]) : int(starts[row + 1])].tobytes()
-            yield text.decode("utf-8", "surrogatepass")
+        text = self.text.tobytes()
+        starts = to_offsets(self.text_lengths)
+        for begin, end in zip(starts[rows].tolist(), starts[rows + 1].tolist(), strict=True):
+            yield text[begin:end].decode("utf-8", "surrogatepass")
 
     def renumbered(self, survivors: NDArray[np.bool_], numbers: NDArray[np.int64]) -> Postings:
         """Without units that do not survive, the others under new numbers; terms that lost all are left out.
@@ -109,14 +106,15 @@ class Postings:
         rows = np.repeat(np.arange(len(self.hashes)), lengths_of(self.starts))[keep]
         counts = np.bincount(rows, minlength=len(self.hashes))
         kept_rows = np.flatnonzero(counts)
-        text_lengths = lengths_of(self.text_starts)[kept_rows]
+        text_lengths = self.text_lengths[kept_rows]
+        text_starts = to_offsets(self.text_lengths)[kept_rows]
         return Postings(
             self.hashes[kept_rows],
             to_offsets(counts[kept_rows]),
             numbers[self.docs[keep]].astype(np.uint32),
             self.tfs[keep],
-            to_offsets(text_lengths),
-            self.text[ranges(self.text_starts[kept_rows], text_lengths)],
+            text_lengths,
+            self.text[ranges(text_starts, text_lengths)],
             int(np.count_nonzero(survivors)),
         )
 
@@ -125,9 +123,9 @@ class Postings:
         return {
             "hashes": self.hashes,
             "postings": self.starts,
-            "docs": self.docs,
-            "tfs": self.tfs,
-            "texts": self.text_starts,
+            "docs": narrowed(self.docs),
+            "tfs": narrowed(self.tfs) if np.any(self.tfs != 1) else np.zeros(0, np.uint8),
+            "texts": narrowed(self.text_lengths),
             "text": self.text,
         }
 
@@ -146,8 +144,8 @@ def merge(sources: Sequence[Postings]) -> Postings:
     text_lengths = np.zeros(len(hashes), np.int64)
     shift = 0
     for row, source in zip(rows, sources, strict=True):
-        text_starts[row] = source.text_starts[:-1].astype(np.int64) + shift
-        text_lengths[row] = lengths_of(source.text_starts)
+        text_starts[row] = to_offsets(source.text_lengths)[:-1].astype(np.int64) + shift
+        text_lengths[row] = source.text_lengths
         shift += len(source.text)
 
     return Postings(
@@ -155,7 +153,7 @@ def merge(sources: Sequence[Postings]) -> Postings:
         to_offsets(np.bincount(posting_rows, minlength=len(hashes))),
         np.concatenate([source.docs for source in sources])[order],
         np.concatenate([source.tfs for source in sources])[order],
-        to_offsets(text_lengths),
+        narrowed(text_lengths),
         text[ranges(text_starts, text_lengths)],
         max(source.units for source in sources),
     )
@@ -171,7 +169,7 @@ def hash_terms(terms: Iterable[str]) -> NDArray[np.uint64]:
     import xxhash
 
     digest = xxhash.xxh3_64_intdigest
-    return np.array([digest(_encode(term)) for term in terms], np.uint64)
+    return np.array([digest(encode_term(term)) for term in terms], np.uint64)
 
 
 def member(values: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.bool_]:
@@ -184,5 +182,6 @@ def member(values: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.bool_]:
     return found
 
 
-def _encode(term: str) -> bytes:
+def encode_term(term: str) -> bytes:
+    """What is hashed and stored of a term."""
     return term.encode("utf-8", "surrogatepass")  # a lone surrogate is a term like any other

@@ -319,16 +319,21 @@ class Store:
             self._write_usage()
             self._gather_slabs(self.views, everything=True, keep_history=keep_history)
             meta = self.views.meta()
-            report = self.file.compact(
-                lambda: self._sealed(lambda: self.views.seal(0)), meta=meta, keep_history=keep_history
-            )
+            report = self.file.compact(lambda: self._sealed(self._all_parts), meta=meta, keep_history=keep_history)
             self._views = None
             return report
 
     def _newest_parts(self) -> Sections:
         """What the next checkpoint seals; everything where nothing of the old segments is in use."""
         victims = self.file.plan_checkpoint(everything=self.views.rebuilt)
+        if victims and not self.views.rebuilt:
+            self.views.check()
+            victims = self.file.plan_checkpoint(everything=self.views.rebuilt)
         return self.views.seal(len(self.file.segments()) - len(victims))
+
+    def _all_parts(self) -> Sections:
+        self.views.check()
+        return self.views.seal(0)
 
     def _sealed(self, seal: Callable[[], Sections]) -> Sections:
         """`seal`, once more with views built from the records if the parts in use contradict each other."""
