@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memhop.common.errors import InvalidRequest
-from memhop.core.manifest import MAX_SEGMENTS, Manifest
+from memhop.core.manifest import Manifest
 from memhop.core.records import RecordIndex
-from memhop.core.segment import Segment
+from memhop.core.segment import MAX_SEGMENTS, Segment
 from memhop.core.views import write_manifest, write_segment
 from memhop.core.writer import LogWriter, next_header
 

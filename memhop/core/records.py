@@ -14,7 +14,10 @@ from typing import NamedTuple
 
 from memhop.core.format import DELETED
 from memhop.core.frame import FrameRef
-from memhop.core.segment import TOMBSTONE_KIND, IndexArrays, Segment, merge_indexes
+from memhop.core.segment import MAX_SEGMENTS, TOMBSTONE_KIND, IndexArrays, Segment, merge_indexes
+
+TIER = 4_096  # rows of a segment that is not small
+FULL = 120_000  # rows of a segment that is merged no more by itself
 
 
 class Entry(NamedTuple):
@@ -101,17 +104,25 @@ class RecordIndex:
     def plan(self, *, everything: bool) -> tuple[Segment, ...]:
         """The newest segments that the next checkpoint merges with the delta.
 
-        The logarithmic method: going back in time, take in a segment while it is at most twice as large as what
-        has been gathered. Each row is rewritten O(log n) times, and O(log n) segments stay.
+        Small segments by the logarithmic method: going back in time, take one in while it is at most twice as large as
+        what has been gathered; each row is rewritten O(log n) times. Those of `TIER` rows and more wait until they make
+        up a segment of `FULL` rows together, and a full one is left alone: merging everything again and again would
+        fill the file with dead segments, and take longer each time. So N / FULL full segments stay and at most
+        FULL / TIER + log(TIER) others; and since no file may have more than so many, all become one when there are
+        half as many.
         """
-        if everything or self.base is not None:
+        if everything or self.base is not None or len(self.segments) >= MAX_SEGMENTS // 2:
             return self.segments
         gathered = len(self.delta)
         first = len(self.segments)
-        while first and self.segments[first - 1].records <= 2 * gathered:
+        while first and self.segments[first - 1].records < TIER and self.segments[first - 1].records <= 2 * gathered:
             first -= 1
             gathered += self.segments[first].records
-        return self.segments[first:]
+        waiting = first
+        while waiting and self.segments[waiting - 1].records < FULL // 2 and gathered < FULL:
+            waiting -= 1
+            gathered += self.segments[waiting].records
+        return self.segments[waiting if gathered >= FULL else first :]
 
     def merged(self, suffix: Sequence[Segment]) -> IndexArrays:
         """The record index of `suffix` (from `plan`) and the delta as one."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     SectionData = tuple[str, Values]  # typecode, values
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "i": 4, "q": 8, "f": 4, "d": 8}
+MAX_SEGMENTS = 256  # live at once
 MAX_SECTIONS = 256  # of one segment, core's three included
 MAX_NAME = 64
 CORE_PREFIX = "core."

@@ -12,8 +12,9 @@ neither scores nor counts.
 Sections of a part, where `T` terms have `P` postings over `D` units:
 
     hashes    u8[T]    xxh3_64 of the term in UTF-8, ascending: a search in it replaces a dictionary
-    postings  n8[T+1]  offsets into the two below
-    docs      n4[P]    unit, counted from the part's first ordinal; ascending within a term
+    postings  n8[T*B+1]  offsets into the two below: B rows for each term, one for each block of 65536 units
+    docs      n4[P]    unit, counted from the part's first ordinal; ascending within a term. u2 of a part of more than
+                       65536 units: counted from the first of its block. B is 1 unless that is so
     tfs       n2[P]    occurrences in the unit; 65535 means that many or more. Absent: 1 everywhere
     lengths   n4[D]    terms of each unit; 0 for a unit that has none
     texts     n4[T]    bytes of each term in `text`
@@ -225,7 +226,7 @@ class Bm25Index:
         delta = self._delta.postings(len(live) - begin)
         sources.append(delta.renumbered(survivors[begin - start :], number[begin - start :]))
         merged = merge(sources)
-        return {"lengths": narrowed(lengths[survivors]), **merged.sections()}
+        return {"lengths": narrowed(lengths[survivors]), **merged.in_blocks().sections()}
 
     @property
     def _delta(self) -> Occurrences:

@@ -59,7 +59,8 @@ class Column:
         self._dtype = np.dtype(dtype)
         self._values = section(part, f"{name}.values", dtype)
         frame = section(part, f"{name}.range", dtype).tolist()
-        self._base, self._step = frame if len(frame) == 2 else (0, 1)
+        self._base: int = frame[0] if len(frame) == 2 else 0
+        self._step: int = frame[1] if len(frame) == 2 else 1
         coded = bool(frame) or len(self._values) > 0
         if len(frame) not in (0, 2) or self._step < 1 or (frame and len(self._values)):
             raise damaged(f"column {name} says twice what its codes stand for")
@@ -78,12 +79,12 @@ class Column:
 
     def array(self) -> NDArray[Any]:
         """All values; in place where they are plain."""
+        array: NDArray[Any] = self.codes
         if len(self._values):
-            return self._values[self.codes]
-        if (self._base, self._step) == (0, 1) and self.codes.dtype == self._dtype:
-            return self.codes
-        scaled = self.codes.astype(self._dtype) * self._dtype.type(self._step)
-        return scaled + self._dtype.type(self._base)
+            array = self._values[self.codes]
+        elif (self._base, self._step) != (0, 1) or array.dtype != self._dtype:
+            array = array.astype(self._dtype) * self._dtype.type(self._step) + self._dtype.type(self._base)
+        return array
 
     def __getitem__(self, row: int) -> int:
         code = self._memory[row]
@@ -95,10 +96,7 @@ class Column:
 
     def bisect(self, value: int, begin: int, end: int) -> int:
         """The first of the rows begin..end, which ascend, that is not below `value`; `end` if all are."""
-        if len(self._values):
-            code = bisect_left(self._palette, value)
-        else:
-            code = -((self._base - value) // self._step)
+        code = bisect_left(self._palette, value) if len(self._values) else -((self._base - value) // self._step)
         return bisect_left(self._memory, code, begin, end)
 
     def _decoded(self, code: int) -> int:

@@ -132,8 +132,14 @@ class Groups:
         entries = [(key, *entry) for key, found in self._delta.items() for entry in found]
         columns = list(zip(*entries, strict=True)) if entries else [()] * 4
         tables = [part.table() for part in self._parts[first_part:]]
-        dtypes = (np.uint64, np.int64, np.uint64, np.int64)
-        tables.append(tuple(np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=True)))
+        tables.append(
+            (
+                np.array(columns[0], np.uint64),
+                np.array(columns[1], np.int64),
+                np.array(columns[2], np.uint64),
+                np.array(columns[3], np.int64),
+            )
+        )
         keys, orders, ids, signs = (np.concatenate(columns) for columns in zip(*tables, strict=True))
         sorting = np.argsort(keys, kind="stable")
         keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]

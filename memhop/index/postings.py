@@ -7,7 +7,7 @@ by term; sources come in the order of their units and the sort is stable, so uni
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from memhop.index.parts import (
 )
 
 MAX_TF: Final = 0xFFFF
+BLOCK: Final = 1 << 16  # units whose numbers fit two bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,13 @@ class Postings:
     """Row i of every table belongs to `hashes[i]`."""
 
     hashes: NDArray[np.uint64]  # ascending
-    starts: NDArray[Any]  # [terms + 1], into docs and tfs
+    starts: NDArray[Any]  # [terms * blocks + 1], into docs and tfs
     docs: NDArray[Any]
     tfs: NDArray[Any]
     text_lengths: NDArray[Any]
     text: NDArray[np.uint8]
     units: int  # every doc is below
+    blocks: int = 1  # of BLOCK units; with more than one, docs count from the start of their block
 
     @classmethod
     def from_part(cls, part: Part, units: int) -> Postings:
@@ -53,10 +55,11 @@ class Postings:
         text_lengths = narrow_section(part, "texts")
         if len(docs) != len(tfs):
             raise damaged(f"{len(docs)} units and {len(tfs)} counts in the postings")
-        starts = offsets(part, "postings", rows=len(hashes), end=len(docs))
+        blocks = -(-units // BLOCK) if docs.dtype == np.uint16 else 1
+        starts = offsets(part, "postings", rows=len(hashes) * blocks, end=len(docs))
         if len(text_lengths) != len(hashes):
             raise damaged(f"{len(text_lengths)} texts of {len(hashes)} terms")
-        return cls(hashes, starts, docs, tfs, text_lengths, text, units)
+        return cls(hashes, starts, docs, tfs, text_lengths, text, units, max(blocks, 1))
 
     def check(self) -> None:
         """Raises Corrupt if terms are out of order, a posting names a unit that is not there, or a text is none."""
@@ -84,10 +87,30 @@ class Postings:
         row = int(np.searchsorted(self.hashes, hash_))
         if row == len(self.hashes) or self.hashes[row] != hash_:
             return None
-        docs = self.docs[int(self.starts[row]) : int(self.starts[row + 1])]
+        first, last = row * self.blocks, (row + 1) * self.blocks
+        begin, end = int(self.starts[first]), int(self.starts[last])
+        docs = self.docs[begin:end]
+        if self.blocks > 1:
+            docs = _lifted(docs, lengths_of(self.starts[first : last + 1]))
         if len(docs) and int(docs.max()) >= self.units:
             raise damaged(f"a posting names unit {docs.max()} of {self.units}")
-        return docs, self.tfs[int(self.starts[row]) : int(self.starts[row + 1])]
+        return docs, self.tfs[begin:end]
+
+    def whole(self) -> Postings:
+        """The same in one block."""
+        if self.blocks == 1:
+            return self
+        docs = _lifted(self.docs, lengths_of(self.starts).reshape(len(self.hashes), self.blocks))
+        return replace(self, docs=docs, starts=self.starts[:: self.blocks], blocks=1)
+
+    def in_blocks(self) -> Postings:
+        """The same, in as many blocks as make it smallest. Needs it in one."""
+        blocks = -(-self.units // BLOCK)
+        if blocks == 1 or 2 * len(self.docs) <= 4 * len(self.hashes) * (blocks - 1):
+            return self
+        rows = np.repeat(np.arange(len(self.hashes)) * blocks, lengths_of(self.starts)) + self.docs // BLOCK
+        starts = to_offsets(np.bincount(rows, minlength=len(self.hashes) * blocks))
+        return replace(self, docs=(self.docs % BLOCK).astype(np.uint16), starts=starts, blocks=blocks)
 
     def terms(self, rows: NDArray[np.int64]) -> Iterator[str]:
         """Text of the terms in these rows."""
@@ -102,6 +125,8 @@ class Postings:
         Args:
             survivors, numbers: By unit, [units] or longer; numbers ascend.
         """
+        if self.blocks > 1:
+            return self.whole().renumbered(survivors, numbers)
         keep = survivors[self.docs]
         rows = np.repeat(np.arange(len(self.hashes)), lengths_of(self.starts))[keep]
         counts = np.bincount(rows, minlength=len(self.hashes))
@@ -123,7 +148,7 @@ class Postings:
         return {
             "hashes": self.hashes,
             "postings": self.starts,
-            "docs": narrowed(self.docs),
+            "docs": self.docs if self.blocks > 1 else narrowed(self.docs),
             "tfs": narrowed(self.tfs) if np.any(self.tfs != 1) else np.zeros(0, np.uint8),
             "texts": narrowed(self.text_lengths),
             "text": self.text,
@@ -157,6 +182,13 @@ def merge(sources: Sequence[Postings]) -> Postings:
         text[ranges(text_starts, text_lengths)],
         max(source.units for source in sources),
     )
+
+
+def _lifted(docs: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Docs of blocks, one block after the other, `counts[..., b]` of them in block b, counted from 0."""
+    bases = np.broadcast_to(np.arange(counts.shape[-1], dtype=np.uint32) * np.uint32(BLOCK), counts.shape)
+    lifted: NDArray[np.uint32] = docs + np.repeat(bases.ravel(), counts.ravel())
+    return lifted
 
 
 def hash_term(term: str) -> np.uint64:

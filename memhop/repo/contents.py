@@ -91,7 +91,7 @@ def contents(held: Sealed) -> dict[str, Table]:
     ids = np.empty_like(units["sorted"])
     ids[places] = units["sorted"]
     labels = {name: Column(units, f"label.{name}", dtype, rows).array() for name, dtype in COLUMNS.items()}
-    postings = Postings.from_part(bm25, rows)
+    postings = Postings.from_part(bm25, rows).whole()
     texts = postings.terms(np.arange(len(postings.hashes)))
     return {
         "groups": _table(key=keys, order=orders, id=members),
