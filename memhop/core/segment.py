@@ -7,6 +7,7 @@ segment: ids ascending, with the offset of the newest frame of each and its kind
 
 from __future__ import annotations
 
+import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +33,7 @@ IDS, OFFSETS, KINDS = "core.ids", "core.offsets", "core.kinds"
 INDEX_TYPES = {IDS: "Q", OFFSETS: "Q", KINDS: "B"}  # every segment has these
 TOMBSTONE_KIND = 0
 _NUMPY_FROM = 20_000  # rows; below, loading numpy costs more than it saves
+_LOADED_FROM = 1_000  # rows, where it is loaded
 
 assert all(array(code).itemsize == size for code, size in ITEM_SIZES.items())
 
@@ -141,10 +143,10 @@ def merge_indexes(
         delta: id -> (kind, offset), newer than all of them.
         drop_tombstones: True if nothing older remains which they would hide.
 
-    Cost: O(rows log rows); numpy above 20,000 rows.
+    Cost: O(rows log rows); numpy above 20,000 rows, and above 1,000 where it is loaded already.
     """
     rows = sum(len(ids) for ids, _, _ in older) + len(delta)
-    if rows >= _NUMPY_FROM:
+    if rows >= (_LOADED_FROM if "numpy" in sys.modules else _NUMPY_FROM):
         return _merge_with_numpy(older, delta, drop_tombstones)
     merged: dict[int, tuple[int, int]] = {}
     for ids, offsets, kinds in older:

@@ -23,7 +23,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from heapq import merge
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -36,6 +36,7 @@ from memhop.index.parts import Part, Sections, damaged, lengths_of, narrow_secti
 Member: TypeAlias = tuple[int, int]  # (order, id)
 _Signed: TypeAlias = tuple[int, int, int]  # order, id, +1 or -1
 
+_ROW: Final = np.dtype([("order", "i8"), ("id", "u8"), ("sign", "i8")])  # of the delta
 _CHUNK: Final = 64  # entries taken from a mapped part at a time
 
 
@@ -129,17 +130,11 @@ class Groups:
 
         Changes nothing here: the caller stores the sections and attaches anew. Cost: sorting what is merged.
         """
-        entries = [(key, *entry) for key, found in self._delta.items() for entry in found]
-        columns = list(zip(*entries, strict=True)) if entries else [()] * 4
         tables = [part.table() for part in self._parts[first_part:]]
-        tables.append(
-            (
-                np.array(columns[0], np.uint64),
-                np.array(columns[1], np.int64),
-                np.array(columns[2], np.uint64),
-                np.array(columns[3], np.int64),
-            )
-        )
+        counts = [len(entries) for entries in self._delta.values()]
+        rows = np.fromiter(chain.from_iterable(self._delta.values()), _ROW, sum(counts))
+        keys = np.repeat(np.fromiter(self._delta, np.uint64, len(counts)), counts)
+        tables.append((keys, rows["order"], rows["id"], rows["sign"]))
         keys, orders, ids, signs = (np.concatenate(columns) for columns in zip(*tables, strict=True))
         sorting = np.argsort(keys, kind="stable")
         keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memhop.index.growable import GrowableArray
-from memhop.index.parts import narrowed, to_offsets
-from memhop.index.postings import MAX_TF, Postings, encode_term, hash_terms
+from memhop.index.parts import narrowed, order_of, to_offsets
+from memhop.index.postings import MAX_TF, Postings, encode_terms, hash_encoded
 
 _UNSORTED: Final = 1 << 15  # term numbers that a question walks over
 
@@ -75,23 +75,23 @@ class Occurrences:
     def postings(self, units: int) -> Postings:
         """All of it by term, for `units` units from `first` on, counted from 0. Cost: O(occurrences)."""
         self._settle()
-        terms = list(self._numbers)
-        hashes = hash_terms(terms)
+        encoded = encode_terms(self._numbers)
+        hashes = hash_encoded(encoded)
         by_hash = np.argsort(hashes, kind="stable")
-        rank = np.empty(len(terms), np.uint32)
-        rank[by_hash] = np.arange(len(terms), dtype=np.uint32)
+        rank = np.empty(len(encoded), np.uint32)
+        rank[by_hash] = np.arange(len(encoded), dtype=np.uint32)
         rows = rank[self._terms.view]
-        order = np.argsort(rows, kind="stable")
+        order = order_of(rows)
         rows, docs = rows[order], self._units.view[order]
         begins = np.flatnonzero(_changes(rows) | _changes(docs))
         counts = np.minimum(np.diff(np.append(begins, len(docs))), MAX_TF)
-        encoded = [encode_term(terms[i]) for i in by_hash.tolist()]
+        encoded = [encoded[i] for i in by_hash.tolist()]
         return Postings(
             hashes[by_hash],
-            to_offsets(np.bincount(rows[begins], minlength=len(terms))),
+            to_offsets(np.bincount(rows[begins], minlength=len(encoded))),
             docs[begins],
             counts.astype(np.uint16),
-            narrowed(np.array([len(text) for text in encoded], np.int64)),
+            narrowed(np.fromiter(map(len, encoded), np.int64, len(encoded))),
             np.frombuffer(b"".join(encoded), np.uint8),
             units,
         )
@@ -105,7 +105,7 @@ class Occurrences:
             self._units.extend(np.repeat(np.arange(len(lengths), dtype=np.uint32) + np.uint32(self._arrived), lengths))
             self._arrived = len(self._lengths)
         if len(self._terms) - len(self._order) > _UNSORTED:
-            self._order = np.argsort(self._terms.view, kind="stable")
+            self._order = order_of(self._terms.view)
             counts = np.bincount(self._terms.view, minlength=len(self._numbers))
             self._starts = np.concatenate([[0], np.cumsum(counts)])
 

@@ -80,6 +80,18 @@ def damaged(what: str) -> Corrupt:
     return Corrupt(f"index part: {what};", offset=0)
 
 
+def order_of(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each value stands in stable ascending order; of unsigned integers. Cost: linear, while they fit 4 bytes.
+
+    numpy sorts values of two bytes by counting, ten times faster than wider ones.
+    """
+    values = narrowed(values)
+    if values.dtype.itemsize != 4:
+        return np.argsort(values, kind="stable")
+    order = np.argsort(values.astype(np.uint16), kind="stable")
+    return order[np.argsort((values >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
+
+
 def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
     """The positions of all rows one after the other: `starts[0]`, `starts[0] + 1`, ... Cost: their total length.
 

@@ -21,6 +21,7 @@ from memhop.index.parts import (
     narrow_section,
     narrowed,
     offsets,
+    order_of,
     ranges,
     section,
     to_offsets,
@@ -161,7 +162,7 @@ def merge(sources: Sequence[Postings]) -> Postings:
     rows = [np.searchsorted(hashes, source.hashes) for source in sources]
     counts = [lengths_of(source.starts) for source in sources]
     posting_rows = np.concatenate([np.repeat(row, count) for row, count in zip(rows, counts, strict=True)])
-    order = np.argsort(posting_rows, kind="stable")
+    order = order_of(posting_rows)
 
     # A term's text is taken from the last source that has it; any would do.
     text = np.concatenate([source.text for source in sources])
@@ -198,10 +199,23 @@ def hash_term(term: str) -> np.uint64:
 
 def hash_terms(terms: Iterable[str]) -> NDArray[np.uint64]:
     """`hash_term` of each."""
+    return hash_encoded(encode_terms(terms))
+
+
+def hash_encoded(encoded: Sequence[bytes]) -> NDArray[np.uint64]:
+    """`hash_term` of terms that are encoded already."""
     import xxhash
 
-    digest = xxhash.xxh3_64_intdigest
-    return np.array([digest(encode_term(term)) for term in terms], np.uint64)
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, encoded), np.uint64, len(encoded))
+
+
+def encode_terms(terms: Iterable[str]) -> list[bytes]:
+    """What is hashed and stored of each term."""
+    terms = list(terms)
+    try:
+        return list(map(str.encode, terms))
+    except UnicodeEncodeError:  # a lone surrogate is a term like any other
+        return [term.encode("utf-8", "surrogatepass") for term in terms]
 
 
 def member(values: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.bool_]:
@@ -212,8 +226,3 @@ def member(values: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.bool_]:
     at[at == len(ascending)] = 0
     found: NDArray[np.bool_] = ascending[at] == values
     return found
-
-
-def encode_term(term: str) -> bytes:
-    """What is hashed and stored of a term."""
-    return term.encode("utf-8", "surrogatepass")  # a lone surrogate is a term like any other
