@@ -20,6 +20,9 @@ TIER = 4_096  # rows of a segment that is not small
 FULL = 120_000  # rows of a segment that is merged no more by itself
 
 
+_MOST_ABSENT = 4_096
+
+
 class Entry(NamedTuple):
     """One applied frame. `previous` is the offset of the live frame it replaced, 0 if there was none."""
 
@@ -43,6 +46,7 @@ class RecordIndex:
         self.segments = tuple(segments)
         self.delta: dict[int, tuple[int, int]] = {}
         self.base: dict[int, tuple[int, int]] | None = None
+        self._absent: set[int] = set()  # ids that no segment has: a new one is asked for several times
         self.live_bytes = live_bytes
         self._size_of = size_of
 
@@ -60,8 +64,21 @@ class RecordIndex:
 
         Cost: O(segments * log records).
         """
-        row = self.delta.get(id_) or self._settled(id_)
+        row = self.delta.get(id_)
+        if row is None:
+            if id_ in self._absent:
+                return None
+            row = self._settled(id_)
+            if row is None:
+                if len(self._absent) >= _MOST_ABSENT:
+                    self._absent.clear()
+                self._absent.add(id_)
         return row if row is not None and row[0] != TOMBSTONE_KIND else None
+
+    def replace(self, base: dict[int, tuple[int, int]]) -> None:
+        """Use these rows in place of those in the segments."""
+        self.base = base
+        self._absent.clear()
 
     def _settled(self, id_: int) -> tuple[int, int] | None:
         if self.base is not None:

@@ -109,9 +109,10 @@ class Bm25Index:
 
         Cost: about 0.1 us per term.
         """
-        if ordinal < self._size:
+        delta = self._delta_or_none or self._delta
+        if ordinal < delta.first + len(delta):
             raise InvalidRequest(f"{ordinal} was passed already", field="ordinal", allowed=f">= {self._size}")
-        self._delta.add(ordinal, terms)
+        delta.add(ordinal, terms)
 
     @property
     def lengths(self) -> NDArray[np.uint32]:

@@ -23,7 +23,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from heapq import merge
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -110,12 +110,7 @@ class Groups:
         """
         if limit < 0:
             raise InvalidRequest(f"{limit} is out of range", field="limit", allowed=">= 0")
-        page: list[Member] = []
-        for member in self._members(key, after, descending):
-            if len(page) == limit:
-                break
-            page.append(member)
-        return page
+        return list(islice(self._members(key, after, descending), limit))
 
     def first(self, key: int) -> Member | None:
         """The member with the lowest order; None when there are none."""
@@ -177,10 +172,14 @@ class Groups:
         sources = [part.entries(key, after, descending) for part in self._parts if part.has(key)]
         if key in self._delta:
             sources.append(_delta_entries(self._delta[key], after, descending))
-        merged = merge(*sources, key=_place, reverse=descending)
-        for place, entries in groupby(merged, key=_place):
-            if sum(entry[2] for entry in entries) > 0:
-                yield place
+        return _merged(sources, descending) if sources else iter(())
+
+
+def _merged(sources: Sequence[Iterator[_Signed]], descending: bool) -> Iterator[Member]:
+    """The places whose signs add up to 1."""
+    for place, entries in groupby(merge(*sources, key=_place, reverse=descending), key=_place):
+        if sum(entry[2] for entry in entries) > 0:
+            yield place
 
 
 def _place(entry: _Signed) -> Member:

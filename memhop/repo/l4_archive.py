@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from memhop.common.clock import to_datetime
@@ -21,14 +22,21 @@ from memhop.repo.record import (
     all_of,
     label,
     linked_to,
+    name_label,
 )
 
+_DAY_MS = 86_400_000
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
 def dated(at: int) -> str:
     """A day in words, "8 May 2023": BM25 then answers questions that name a month or a year. UTC."""
-    moment = to_datetime(at)
+    return _day(at // _DAY_MS)
+
+
+@lru_cache(maxsize=1 << 10)
+def _day(number: int) -> str:
+    moment = to_datetime(number * _DAY_MS)
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
@@ -63,12 +71,12 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
             plain=spoken,
             layer=Layer.MESSAGES,
             role=Role[self.role.upper()],
-            kind=label("kind", "message"),
+            kind=name_label("kind", "message"),
             at=self.at,
             session=session_group(self.session),
             scene=label("scene", self.scene) if self.scene else 0,
-            project=label("project", self.project),
-            speaker=label("speaker", self.speaker.casefold()) if self.speaker else 0,
+            project=name_label("project", self.project),
+            speaker=name_label("speaker", self.speaker.casefold()) if self.speaker else 0,
             flags=ASKS if _asks(self.text) else 0,
         )
 
@@ -116,9 +124,9 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
             plain=self.text,
             layer=Layer.NOTES,
             tier=Tier(self.tier),
-            kind=label("kind", self.kind),
+            kind=name_label("kind", self.kind),
             at=self.at,
-            project=label("project", self.project),
+            project=name_label("project", self.project),
         )
 
 
@@ -132,7 +140,7 @@ def _asks(text: str) -> bool:
 
 def session_group(session: str) -> int:
     """The group of a session's messages; 0 for messages without a session, which are nobody's neighbours."""
-    return label("session", session) if session else 0
+    return name_label("session", session) if session else 0
 
 
 def messages_of(topic: int) -> int:
@@ -147,7 +155,7 @@ def external_message(session: str, external_id: str) -> int:
 
 def notes_in(project: str) -> int:
     """The group of a project's notes."""
-    return label("notes", project)
+    return name_label("notes", project)
 
 
 def tagged(tag: str) -> int:

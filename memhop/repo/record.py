@@ -8,6 +8,7 @@ payload; it is filled in when a record is read or put.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import Annotated, ClassVar, NamedTuple
 
 import msgspec
@@ -133,6 +134,12 @@ def label(*parts: object) -> int:
     return key_hash(*parts)
 
 
+@lru_cache(maxsize=1 << 12)
+def name_label(*parts: str) -> int:
+    """`label` of names, which are short and come again."""
+    return label(*parts)
+
+
 def linked_to(id_: int) -> int:
     """The group of records that name a record because somebody said so: notes by a link, steps by their message.
 
@@ -141,6 +148,7 @@ def linked_to(id_: int) -> int:
     return label("linked", id_)
 
 
+@lru_cache(maxsize=1 << 8)
 def all_of(kind: Kind) -> int:
     """The group that lists every record of a kind."""
     return label("all", int(kind))

@@ -47,6 +47,7 @@ class Batch:
         self._payloads: dict[int, tuple[Kind, bytes]] = {}
         self._deletes: dict[int, tuple[Kind, int]] = {}
         self._struck: dict[int, Kind] = {}
+        self._new: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._records) + len(self._payloads) + len(self._deletes)
@@ -59,6 +60,7 @@ class Batch:
     def new(self, record: R, *key: object) -> R:
         """Give a new record an id made from its natural key, and put it."""
         id_ = make_id(record.KIND.name.lower(), *key, taken=self._taken)
+        self._new.add(id_)
         return self.put(record, id_)
 
     def put(self, record: R, id_: int = 0) -> R:
@@ -97,9 +99,10 @@ class Batch:
             yield Write(int(struck), id_, b"", DELETED | PURGED)
         for id_, record in self._records.items():
             unknown: dict[str, Any] = {}
-            with suppress(Corrupt):  # a damaged version is replaced like any other
-                if (before := self._store.file.fetch(id_, kind=record.KIND)) is not None:
-                    unknown = codec.unknown_fields(record.KIND, before[2])
+            if id_ not in self._new:
+                with suppress(Corrupt):  # a damaged version is replaced like any other
+                    if (before := self._store.file.fetch(id_, kind=record.KIND)) is not None:
+                        unknown = codec.unknown_fields(record.KIND, before[2])
             yield Write(int(record.KIND), id_, codec.encode(record, unknown))
         for id_, (kind, payload) in self._payloads.items():
             yield Write(int(kind), id_, payload)
