@@ -120,6 +120,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     KIND: ClassVar[Kind]
     id: int = 0
 
+    def bare(self) -> Record:
+        """As it is stored: what `complete` can tell is left out."""
+        return msgspec.structs.replace(self, id=0) if self.id else self
+
+    def complete(self, id_: int) -> None:
+        """Fill in what was left out, in a record that was just read and nobody has seen."""
+        msgspec.structs.force_setattr(self, "id", id_)
+
     def listings(self) -> list[Listing]:
         """The groups this record is listed in."""
         return []
