@@ -12,10 +12,11 @@ neither scores nor counts.
 Sections of a part, where `T` terms have `P` postings over `D` units:
 
     hashes    u8[T]    xxh3_64 of the term in UTF-8, ascending: a search in it replaces a dictionary
-    postings  n8[T*B+1]  offsets into the two below: B rows for each term, one for each block of 65536 units
+    counts    n4[T*B]  rows in `docs`: B for each term, one for each block of 65536 units
     docs      n4[P]    unit, counted from the part's first ordinal; ascending within a term. u2 of a part of more than
                        65536 units: counted from the first of its block. B is 1 unless that is so
-    tfs       n2[P]    occurrences in the unit; 65535 means that many or more. Absent: 1 everywhere
+    repeats   n4[R]    where in `docs` a unit holds the term more than once: how far behind the place before
+    tfs       n2[R]    how often, there; 65535 means that many or more
     lengths   n4[D]    terms of each unit; 0 for a unit that has none
     texts     n4[T]    bytes of each term in `text`
     text      u1[]     the terms themselves, for the fuzzy vocabulary

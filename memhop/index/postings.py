@@ -20,7 +20,6 @@ from memhop.index.parts import (
     lengths_of,
     narrow_section,
     narrowed,
-    offsets,
     order_of,
     ranges,
     section,
@@ -49,15 +48,14 @@ class Postings:
         """The sections of a part, in place. Raises Corrupt when they do not fit together."""
         hashes = section(part, "hashes", "u8")
         docs = narrow_section(part, "docs")
-        tfs = narrow_section(part, "tfs")
-        if not len(tfs):
-            tfs = np.broadcast_to(np.ones(1, np.uint8), docs.shape)
+        tfs = _spread(_sizes(part, "repeats", len(docs)), narrow_section(part, "tfs"), len(docs))
         text = section(part, "text", "u1")
-        text_lengths = narrow_section(part, "texts")
-        if len(docs) != len(tfs):
-            raise damaged(f"{len(docs)} units and {len(tfs)} counts in the postings")
+        text_lengths = _sizes(part, "texts", len(text))
         blocks = -(-units // BLOCK) if docs.dtype == np.uint16 else 1
-        starts = offsets(part, "postings", rows=len(hashes) * blocks, end=len(docs))
+        counts = _sizes(part, "counts", len(docs))
+        starts = to_offsets(counts)
+        if len(counts) != len(hashes) * max(blocks, 1) or int(starts[-1]) != len(docs):
+            raise damaged(f"{len(counts)} rows with {len(docs)} postings of {len(hashes)} terms")
         if len(text_lengths) != len(hashes):
             raise damaged(f"{len(text_lengths)} texts of {len(hashes)} terms")
         return cls(hashes, starts, docs, tfs, text_lengths, text, units, max(blocks, 1))
@@ -66,8 +64,6 @@ class Postings:
         """Raises Corrupt if terms are out of order, a posting names a unit that is not there, or a text is none."""
         if np.any(self.hashes[1:] <= self.hashes[:-1]):
             raise damaged("terms are out of order")
-        if np.any(self.starts[1:] < self.starts[:-1]):
-            raise damaged("rows of terms run backwards")
         if len(self.tfs) and not 1 <= int(self.tfs.min()) <= int(self.tfs.max()) <= MAX_TF:
             raise damaged("a count of nothing, or beyond what is counted")
         ends = np.cumsum(self.text_lengths, dtype=np.int64)
@@ -146,11 +142,13 @@ class Postings:
 
     def sections(self) -> Sections:
         """The sections of a part."""
+        repeated = np.flatnonzero(self.tfs > 1)
         return {
             "hashes": self.hashes,
-            "postings": self.starts,
+            "counts": narrowed(lengths_of(self.starts)),
             "docs": self.docs if self.blocks > 1 else narrowed(self.docs),
-            "tfs": narrowed(self.tfs) if np.any(self.tfs != 1) else np.zeros(0, np.uint8),
+            "repeats": narrowed(np.diff(repeated, prepend=0)),
+            "tfs": narrowed(self.tfs[repeated]),
             "texts": narrowed(self.text_lengths),
             "text": self.text,
         }
@@ -183,6 +181,24 @@ def merge(sources: Sequence[Postings]) -> Postings:
         text[ranges(text_starts, text_lengths)],
         max(source.units for source in sources),
     )
+
+
+def _sizes(part: Part, name: str, most: int) -> NDArray[Any]:
+    """Unsigned integers which are to be added up, none above `most`, so that their sum does not overflow."""
+    array = narrow_section(part, name)
+    if len(array) and int(array.max()) > most:
+        raise damaged(f"section {name} reaches {array.max()} of {most}")
+    return array
+
+
+def _spread(gaps: NDArray[Any], tfs: NDArray[Any], postings: int) -> NDArray[Any]:
+    """The count of every posting, from those of the ones that are repeated."""
+    places = np.cumsum(gaps, dtype=np.int64)
+    if len(gaps) != len(tfs) or (len(places) and int(places[-1]) >= postings):
+        raise damaged(f"{len(tfs)} counts of {len(gaps)} repeats in {postings} postings")
+    spread = np.ones(postings, tfs.dtype)
+    spread[places] = tfs
+    return spread
 
 
 def _lifted(docs: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.uint32]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Record)
 
-CHECKPOINT_ENTRIES = 5_000  # log entries since the last checkpoint that make the next one due
+CHECKPOINT_ENTRIES = 8_000  # log entries since the last checkpoint that make the next one due
 CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
 CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
 COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves

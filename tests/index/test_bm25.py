@@ -197,10 +197,12 @@ def test_bad_arguments_are_named() -> None:
     [
         ("docs", np.array([9, 9], np.uint32)),
         ("docs", np.array([0], np.uint32)),
-        ("postings", np.array([0, 1], np.uint64)),
-        ("postings", np.array([0, 1, 3], np.uint64)),
+        ("counts", np.array([1], np.uint8)),
+        ("counts", np.array([1, 2], np.uint8)),
+        ("counts", np.array([2**64 - 1, 3], np.uint64)),
+        ("repeats", np.array([1], np.uint8)),
         ("hashes", np.array([1, 2], np.int64)),
-        ("texts", np.array([0, 1, 9], np.uint64)),
+        ("texts", np.array([1, 9], np.uint8)),
     ],
 )
 def test_sections_that_do_not_fit_are_refused(name: str, array: Any) -> None:
