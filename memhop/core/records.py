@@ -20,6 +20,7 @@ TIER = 4_096  # rows of a segment that is not small
 FULL = 120_000  # rows of a segment that is merged no more by itself
 
 
+_MOST_WAITING = 48  # segments
 _MOST_ABSENT = 4_096
 
 
@@ -123,23 +124,40 @@ class RecordIndex:
 
         Small segments by the logarithmic method: going back in time, take one in while it is at most twice as large as
         what has been gathered; each row is rewritten O(log n) times. Those of `TIER` rows and more wait until they make
-        up a segment of `FULL` rows together, and a full one is left alone: merging everything again and again would
-        fill the file with dead segments, and take longer each time. So N / FULL full segments stay and at most
-        FULL / TIER + log(TIER) others; and since no file may have more than so many, all become one when there are
-        half as many.
+        up a full one together, see `waiting`. Who never merges those sees them merged here when there are too many.
         """
         if everything or self.base is not None or len(self.segments) >= MAX_SEGMENTS // 2:
             return self.segments
+        waiting = self.waiting()
+        if len(waiting) >= _MOST_WAITING:
+            return waiting
         gathered = len(self.delta)
         first = len(self.segments)
         while first and self.segments[first - 1].records < TIER and self.segments[first - 1].records <= 2 * gathered:
             first -= 1
             gathered += self.segments[first].records
-        waiting = first
-        while waiting and self.segments[waiting - 1].records < FULL // 2 and gathered < FULL:
-            waiting -= 1
-            gathered += self.segments[waiting].records
-        return self.segments[waiting if gathered >= FULL else first :]
+        return self.segments[first:]
+
+    def waiting(self) -> tuple[Segment, ...]:
+        """The newest segments if they make up a full one, of `FULL` rows: it is time to merge them. Else ().
+
+        A full one is left alone from then on: merging everything again and again would fill the file with dead
+        segments. So each row is rewritten once more, N / FULL full segments stay, and FULL / TIER others at most.
+        """
+        first, rows = len(self.segments), 0
+        while first and self.segments[first - 1].records < FULL // 2:
+            first -= 1
+            rows += self.segments[first].records
+        return self.segments[first:] if rows >= FULL and self.base is None else ()
+
+    def merged_alone(self, suffix: Sequence[Segment]) -> IndexArrays:
+        """The record index of `suffix`, the newest segments, as one."""
+        drop = len(suffix) == len(self.segments)
+        return merge_indexes([segment.index() for segment in suffix], {}, drop_tombstones=drop)
+
+    def swap(self, suffix: Sequence[Segment], merged: Segment) -> None:
+        """Use `merged` in place of `suffix`, the newest segments. What is newer stays as it is."""
+        self.segments = (*self.segments[: len(self.segments) - len(suffix)], merged)
 
     def merged(self, suffix: Sequence[Segment]) -> IndexArrays:
         """The record index of `suffix` (from `plan`) and the delta as one."""

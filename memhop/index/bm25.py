@@ -28,7 +28,7 @@ way of computing them adds the terms in the same order, so that they agree to th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -40,9 +40,10 @@ from memhop.index.growable import GrowableArray
 from memhop.index.maxscore import Term, pruned_top
 from memhop.index.occurrences import Occurrences
 from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed
-from memhop.index.postings import Postings, hash_term, hash_terms, member, merge
+from memhop.index.postings import Postings, blocks_for, hash_term, hash_terms, join, member, merge
 from memhop.index.ranking import top_k
 
+_SLICE: Final = 200_000  # postings that `merging` sorts at a time
 DENSE_LIMIT: Final = 200_000  # units; `top` prunes above, where touching every posting of a common term is what costs
 
 
@@ -83,21 +84,20 @@ class Bm25Index:
         self._parts[common:] = [_AttachedPart(first, part) for first, part in parts[common:]]
         self._delta_or_none: Occurrences | None = None
         if self._lengths is not None:
-            kept = self._parts[common].first if common < len(parts) else len(self._lengths)
-            if common and len(self._lengths) >= kept:
-                self._lengths.truncate(kept)
+            if 0 < common < len(parts) and len(self._lengths) >= parts[common][0]:
+                self._lengths.truncate(parts[common][0])
             else:
                 self._lengths = None
 
-    def check(self, units: int, *, since: int = 0) -> None:
+    def check(self, units: int, *, since: int = 0, until: int | None = None) -> None:
         """Raises Corrupt if a part could not have been made by `seal`, or if the parts are not for so many units.
 
         Args:
-            since: Parts before this one were found to be in order.
+            since, until: Look at these parts only.
 
         Cost: reads every section once.
         """
-        for part in self._parts[since:]:
+        for part in self._parts[since:until]:
             part.postings.check()
         if self._size != units:
             raise damaged(f"postings of {self._size} units, and {units} units")
@@ -228,7 +228,43 @@ class Bm25Index:
         delta = self._delta.postings(len(live) - begin)
         sources.append(delta.renumbered(survivors[begin - start :], number[begin - start :]))
         merged = merge(sources)
-        return {"lengths": narrowed(lengths[survivors]), **merged.in_blocks().sections()}
+        blocks = blocks_for(merged.units, len(merged.docs), len(merged.hashes))
+        return {
+            "lengths": narrowed(lengths[survivors]),
+            **merged.in_blocks(blocks).sections(),
+        }
+
+    def merging(self, first_part: int) -> Generator[None, None, Sections]:
+        """Merge parts[first_part:] into the sections of one part, pausing now and then. The delta may grow meanwhile.
+
+        Nothing is renumbered, so dead units stay. The sections are for `swap`. No parts may be attached in between.
+        """
+        parts = self._parts[first_part:]
+        start = parts[0].first
+        units = self._delta.first - start
+        sources = [part.postings for part in parts]
+        blocks = blocks_for(units, sum(len(s.docs) for s in sources), sum(len(s.hashes) for s in sources))
+        slices = sum(len(source.docs) for source in sources) // _SLICE + 1
+        pieces = []
+        for number in range(slices):  # hashes are spread evenly
+            low = (number << 64) // slices
+            high = ((number + 1) << 64) // slices if number < slices - 1 else None
+            cut = [
+                source.between(low, high).moved(part.first - start, units)
+                for source, part in zip(sources, parts, strict=True)
+            ]
+            pieces.append(merge(cut).in_blocks(blocks))
+            yield
+        joined = join(pieces)
+        yield
+        lengths = np.concatenate([part.lengths for part in parts])
+        return {"lengths": narrowed(lengths), **joined.sections()}
+
+    def swap(self, first_part: int, part: Part) -> None:
+        """Use a part made by `merging` in place of parts[first_part:]."""
+        if self._lengths is not None:
+            self._all_lengths()  # or lengths that end between the old parts could not be gone on with
+        self._parts[first_part:] = [_AttachedPart(self._parts[first_part].first, part)]
 
     @property
     def _delta(self) -> Occurrences:

@@ -20,11 +20,11 @@ Sections of a part with `K` keys and `E` entries:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from heapq import merge
 from itertools import chain, groupby, islice
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ Member: TypeAlias = tuple[int, int]  # (order, id)
 _Signed: TypeAlias = tuple[int, int, int]  # order, id, +1 or -1
 
 _ROW: Final = np.dtype([("order", "i8"), ("id", "u8"), ("sign", "i8")])  # of the delta
+_SLICE: Final = 60_000  # entries that `merging` sorts at a time
 _CHUNK: Final = 64  # entries taken from a mapped part at a time
 
 
@@ -56,13 +57,13 @@ class Groups:
         self._parts = [known.get(id(part)) or EntryPart(part) for part in parts]
         self._delta: dict[int, list[_Signed]] = {}
 
-    def check(self, *, since: int = 0) -> None:
+    def check(self, *, since: int = 0, until: int | None = None) -> None:
         """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once.
 
         Args:
-            since: Parts before this one were found to be in order.
+            since, until: Look at these parts only.
         """
-        for part in self._parts[since:]:
+        for part in self._parts[since:until]:
             part.check()
         if self._parts and not since and self._parts[0].removes:
             raise damaged("an entry was removed but never added")
@@ -130,32 +131,34 @@ class Groups:
         rows = np.fromiter(chain.from_iterable(self._delta.values()), _ROW, sum(counts))
         keys = np.repeat(np.fromiter(self._delta, np.uint64, len(counts)), counts)
         tables.append((keys, rows["order"], rows["id"], rows["sign"]))
-        keys, orders, ids, signs = (np.concatenate(columns) for columns in zip(*tables, strict=True))
-        sorting = np.argsort(keys, kind="stable")
-        keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]
-        if not np.all(_ascend(keys, orders, ids)):  # what was added later was not always of a later time
-            sorting = np.lexsort((ids, orders, keys))
-            keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]
-        starts = np.flatnonzero(_changes(keys) | _changes(orders) | _changes(ids))
-        sums = np.add.reduceat(signs, starts) if len(starts) else signs
-        kept = starts[sums != 0]
-        sums = sums[sums != 0]
-        if np.any(np.abs(sums) > 1):
-            raise damaged("an entry was added or removed twice")
-        if first_part == 0 and np.any(sums < 0):
-            raise damaged("an entry was removed but never added")
-        keys = keys[kept]
-        key_starts = np.flatnonzero(_changes(keys))
-        sections = {
-            "keys": keys[key_starts],
-            "offsets": to_offsets(np.diff(np.append(key_starts, len(keys)))),
-            **packed("orders", orders[kept]),
-            **packed("ids", ids[kept]),
-        }
-        if np.any(sums < 0):
-            sections["removed"] = (sums < 0).astype(np.uint8)
-            sections["counts"] = np.add.reduceat(sums, key_starts)
-        return sections
+        keys, orders, ids, sums = _joined(tables, oldest=first_part == 0)
+        return _rows(keys, sums) | packed("orders", orders) | packed("ids", ids)
+
+    def merging(self, first_part: int) -> Generator[None, None, Sections]:
+        """Merge parts[first_part:] into the sections of one part, pausing now and then. The delta may grow meanwhile.
+
+        The sections are for `swap`. No parts may be attached in between.
+        """
+        tables = [part.table() for part in self._parts[first_part:]]
+        pieces = []
+        slices = sum(len(table[0]) for table in tables) // _SLICE + 1
+        for number in range(slices):  # keys are hashes, so equal ranges of them hold about the same
+            low, high = (np.uint64((edge << 64) // slices - (edge == slices)) for edge in (number, number + 1))
+            bounds = [
+                (np.searchsorted(keys, low), len(keys) if number == slices - 1 else np.searchsorted(keys, high))
+                for keys, *_ in tables
+            ]
+            cut = [tuple(column[a:b] for column in table) for table, (a, b) in zip(tables, bounds, strict=True)]
+            pieces.append(_joined(cut, oldest=first_part == 0))
+            yield
+        keys, orders, ids, sums = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+        sections = _rows(keys, sums) | packed("orders", orders)
+        yield
+        return sections | packed("ids", ids)
+
+    def swap(self, first_part: int, part: Part) -> None:
+        """Use a part made by `merging` in place of parts[first_part:]."""
+        self._parts[first_part:] = [EntryPart(part)]
 
     def _change(self, key: int, order: int, id_: int, sign: int) -> bool:
         entries = self._delta.setdefault(key, [])
@@ -173,6 +176,37 @@ class Groups:
         if key in self._delta:
             sources.append(_delta_entries(self._delta[key], after, descending))
         return _merged(sources, descending) if sources else iter(())
+
+
+def _joined(
+    tables: Sequence[tuple[NDArray[Any], ...]], *, oldest: bool
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+    """(key, order, id, sum of signs) of what is left of several tables, in order. `oldest`: nothing is older."""
+    keys, orders, ids, signs = (np.concatenate(columns) for columns in zip(*tables, strict=True))
+    sorting = np.argsort(keys, kind="stable")
+    keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]
+    if not np.all(_ascend(keys, orders, ids)):  # what was added later was not always of a later time
+        sorting = np.lexsort((ids, orders, keys))
+        keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]
+    starts = np.flatnonzero(_changes(keys) | _changes(orders) | _changes(ids))
+    sums = np.add.reduceat(signs, starts) if len(starts) else signs
+    kept = starts[sums != 0]
+    sums = sums[sums != 0]
+    if np.any(np.abs(sums) > 1):
+        raise damaged("an entry was added or removed twice")
+    if oldest and np.any(sums < 0):
+        raise damaged("an entry was removed but never added")
+    return keys[kept], orders[kept], ids[kept], sums
+
+
+def _rows(keys: NDArray[np.uint64], sums: NDArray[np.int64]) -> Sections:
+    """The sections of a part but for its columns."""
+    starts = np.flatnonzero(_changes(keys))
+    sections = {"keys": keys[starts], "offsets": to_offsets(np.diff(np.append(starts, len(keys))))}
+    if np.any(sums < 0):
+        sections["removed"] = (sums < 0).astype(np.uint8)
+        sections["counts"] = np.add.reduceat(sums, starts)
+    return sections
 
 
 def _merged(sources: Sequence[Iterator[_Signed]], descending: bool) -> Iterator[Member]:

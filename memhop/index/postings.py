@@ -100,14 +100,34 @@ class Postings:
         docs = _lifted(self.docs, lengths_of(self.starts).reshape(len(self.hashes), self.blocks))
         return replace(self, docs=docs, starts=self.starts[:: self.blocks], blocks=1)
 
-    def in_blocks(self) -> Postings:
-        """The same, in as many blocks as make it smallest. Needs it in one."""
-        blocks = -(-self.units // BLOCK)
-        if blocks == 1 or 2 * len(self.docs) <= 4 * len(self.hashes) * (blocks - 1):
-            return self
+    def in_blocks(self, blocks: int) -> Postings:
+        """The same in so many blocks, as `blocks_for` has it. Needs it in one."""
+        if blocks == 1:
+            return replace(self, docs=self.docs.astype(np.min_scalar_type(max(self.units - 1, 0)), copy=False))
         rows = np.repeat(np.arange(len(self.hashes)) * blocks, lengths_of(self.starts)) + self.docs // BLOCK
         starts = to_offsets(np.bincount(rows, minlength=len(self.hashes) * blocks))
         return replace(self, docs=(self.docs % BLOCK).astype(np.uint16), starts=starts, blocks=blocks)
+
+    def between(self, low: int, high: int | None) -> Postings:
+        """The terms whose hashes lie in [low, high), in one block; to the end for None."""
+        first = int(np.searchsorted(self.hashes, np.uint64(low)))
+        last = len(self.hashes) if high is None else int(np.searchsorted(self.hashes, np.uint64(high)))
+        starts = self.starts[first * self.blocks : last * self.blocks + 1]
+        begin, end = int(starts[0]), int(starts[-1])
+        text = to_offsets(self.text_lengths)
+        return replace(
+            self,
+            hashes=self.hashes[first:last],
+            starts=starts - starts[0],
+            docs=self.docs[begin:end],
+            tfs=self.tfs[begin:end],
+            text_lengths=self.text_lengths[first:last],
+            text=self.text[int(text[first]) : int(text[last])],
+        ).whole()
+
+    def moved(self, shift: int, units: int) -> Postings:
+        """The same units under numbers higher by `shift`, among `units`. Needs it in one block."""
+        return replace(self, docs=self.docs.astype(np.uint32) + np.uint32(shift), units=units)
 
     def terms(self, rows: NDArray[np.int64]) -> Iterator[str]:
         """Text of the terms in these rows."""
@@ -146,12 +166,32 @@ class Postings:
         return {
             "hashes": self.hashes,
             "counts": narrowed(lengths_of(self.starts)),
-            "docs": self.docs if self.blocks > 1 else narrowed(self.docs),
+            "docs": self.docs,
             "repeats": narrowed(np.diff(repeated, prepend=0)),
             "tfs": narrowed(self.tfs[repeated]),
             "texts": narrowed(self.text_lengths),
             "text": self.text,
         }
+
+
+def blocks_for(units: int, postings: int, terms: int) -> int:
+    """In how many blocks postings are smallest: two bytes less for each, four more for each term and further block."""
+    blocks = max(1, -(-units // BLOCK))
+    return blocks if 2 * postings > 4 * terms * (blocks - 1) else 1
+
+
+def join(pieces: Sequence[Postings]) -> Postings:
+    """One table out of several whose hashes ascend from piece to piece, in as many blocks each."""
+    return Postings(
+        np.concatenate([piece.hashes for piece in pieces]),
+        to_offsets(np.concatenate([lengths_of(piece.starts) for piece in pieces])),
+        np.concatenate([piece.docs for piece in pieces]),
+        np.concatenate([piece.tfs for piece in pieces]),
+        np.concatenate([piece.text_lengths for piece in pieces]),
+        np.concatenate([piece.text for piece in pieces]),
+        pieces[0].units,
+        pieces[0].blocks,
+    )
 
 
 def merge(sources: Sequence[Postings]) -> Postings:

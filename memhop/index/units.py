@@ -11,16 +11,17 @@ are merged, where dead units are left out and survivors move up in their order.
 
 A part is never changed, so what happens to an older unit is written into the next part that is sealed: deleting unit
 1 and giving unit 4 another label becomes `dead = (3, 1)` and `patch = (7, 0, labels)`. Sealing costs what changed, not
-what exists. A part names only units of *older* parts, by part number; and parts are merged from some part to the
-newest, so when a part goes, whatever names its units goes with it. Sealing from part 7 on applies the patch of (7, 0)
-and carries `dead = (3, 1)` over into the new part; sealing from part 3 on applies both, and unit 1 is gone.
+what exists. A part names only units of *older* parts (and dead ones of its own, see `merging`), by part number; parts
+are merged from some part to the newest, so when a part goes, whatever names its units goes with it. Sealing from part 7
+on applies the patch of (7, 0) and carries `dead = (3, 1)` over into the new part; sealing from part 3 on applies both,
+and unit 1 is gone.
 
 Sections of a part with `D` units, `X` deaths and `P` patches among older units:
 
-    sorted        u8[D]  the ids, ascending
+    sorted        u8[D]  the ids, ascending; of equal ones only the first can be alive
     places        n4[D]  place of each of these ids in the part
     label.LABEL   [D]    one column for each label, see `columns`
-    dead.part     u4[X]  part number and place of older units that died
+    dead.part     u4[X]  part number and place of older units that died; OWN for units of the part itself
     dead.place    u4[X]
     patch.part    u4[P]  and of those that live and got other labels
     patch.place   u4[P]
@@ -35,7 +36,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +48,7 @@ from memhop.index.growable import GrowableArray
 from memhop.index.neighbours import Neighbours
 from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed, section
 
+OWN: Final = 0xFFFFFFFF  # in place of a part number
 _ID: Final = "id"  # the name of the ids among the columns of the delta
 _CODES: Final = {"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "i1": "b", "i2": "h", "i4": "i", "i8": "q"}
 
@@ -104,20 +106,20 @@ class UnitTable:
         if self._open:
             self._forget()
 
-    def check(self, *, since: int = 0) -> None:
+    def check(self, *, since: int = 0, until: int | None = None) -> None:
         """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once.
 
         Args:
-            since: Parts before this one were found to be in order.
+            since, until: Look at these parts only.
         """
         self._ensure_open()
-        for ids, places in self._lookups[since:]:
-            values = np.asarray(ids)
-            if np.any(values[1:] <= values[:-1]) or 0 in values[:1]:
+        for index in range(since, len(self._parts) if until is None else until):
+            ids, places = map(np.asarray, self._lookups[index])
+            if np.any(ids[1:] < ids[:-1]) or 0 in ids[:1]:
                 raise damaged("ids of units are out of order, or none")
-            if len(places) and int(np.bincount(np.asarray(places)).max()) > 1:
-                raise damaged("two units have one place")
-        for index in range(since, len(self._parts)):
+            again = places[1:][ids[1:] == ids[:-1]] + np.int64(self._starts[index])
+            if len(places) and (int(np.bincount(places).max()) > 1 or np.any(self._live.view[again])):
+                raise damaged("two units have one place, or one id")
             for name in self._dtypes:
                 self._label(index, name)
                 self._patches(index, name)
@@ -282,6 +284,48 @@ class UnitTable:
                 sections[f"patch.label.{name}"] = self.column(name)[patched]
         return sections
 
+    def merging(self, first_part: int) -> Generator[None, None, Sections]:
+        """Merge parts[first_part:] into the sections of one part, pausing now and then. The delta may grow meanwhile.
+
+        Ordinals stay as they are, so dead units stay too, and the part itself says that they are dead. The sections
+        are for `swap`. No parts may be attached in between.
+        """
+        start, parts = self._starts[first_part], range(first_part, len(self._parts))
+        dead = np.unique(np.concatenate([self._part_dead[index] for index in parts]))
+        patched = np.unique(np.concatenate([self._part_patched[index] for index in parts]))
+        own = dead[dead >= start] - start
+        ids = np.concatenate([self._label(index, _ID) for index in parts])
+        gone = np.zeros(len(ids), np.bool_)
+        gone[own] = True
+        order = np.lexsort((gone, ids))
+        sections: Sections = {"sorted": ids[order], "places": narrowed(order)}
+        yield
+        for name, dtype in self._dtypes.items():
+            values = np.concatenate([self._label(index, name) for index in parts])
+            patches = np.zeros(len(patched), dtype)
+            for index in parts:
+                patches[np.searchsorted(patched, self._part_patched[index])] = self._patches(index, name)
+            values[patched[patched >= start] - start] = patches[patched >= start]
+            sections |= packed(f"label.{name}", values)
+            sections[f"patch.label.{name}"] = patches[patched < start]
+            yield
+        numbers, places = self._places(dead[dead < start])
+        sections["dead.part"] = np.concatenate([numbers, np.full(len(own), OWN, np.uint32)])
+        sections["dead.place"] = np.concatenate([places, own.astype(np.uint32)])
+        sections["patch.part"], sections["patch.place"] = self._places(patched[patched < start])
+        return sections
+
+    def swap(self, first_part: int, number: int, part: Part) -> None:
+        """Use a part made by `merging` in place of parts[first_part:]. Raises Corrupt where it does not fit."""
+        size = self._starts[-1]
+        for name in self._columns:
+            self._column(name)  # or one that ends between the old parts could not be gone on with
+        self._numbers[first_part:] = [number]
+        self._parts[first_part:] = [part]
+        self._read(first_part)
+        if self._starts[-1] != size:
+            raise damaged(f"{size} units became {self._starts[-1]}")
+
     def _ensure_open(self) -> None:
         if not self._open:
             self._read_parts()
@@ -295,6 +339,20 @@ class UnitTable:
         """Fetch what every question needs of parts that are new: sizes, id lookups, deaths and places of patches."""
         size = len(self._live)
         kept = self._kept
+        self._read(kept)
+        if self._starts[-1] != size:  # dead units were left out, or there is more than there was
+            self._neighbours.clear()
+            self._live.truncate(self._starts[kept])
+            self._live.extend(np.ones(self._starts[-1] - self._starts[kept], np.bool_))
+        for column in self._columns.values():
+            if len(column) != size or self._starts[-1] != size:
+                column.truncate(self._starts[kept])
+        for dead in self._part_dead[kept:]:
+            self._live.view[dead] = False
+        self._count = int(np.count_nonzero(self._live.view))
+        self._open = True
+
+    def _read(self, kept: int) -> None:
         for table in (self._lookups, self._part_dead, self._part_patched):
             del table[kept:]
         del self._starts[kept + 1 :]
@@ -310,17 +368,6 @@ class UnitTable:
         for index in range(kept, len(self._parts)):
             self._part_dead.append(self._ordinals(index, "dead"))
             self._part_patched.append(self._ordinals(index, "patch"))
-        if self._starts[-1] != size:  # dead units were left out, or there is more than there was
-            self._neighbours.clear()
-            self._live.truncate(self._starts[kept])
-            self._live.extend(np.ones(self._starts[-1] - self._starts[kept], np.bool_))
-        for column in self._columns.values():
-            if len(column) != size or self._starts[-1] != size:
-                column.truncate(self._starts[kept])
-        for dead in self._part_dead[kept:]:
-            self._live.view[dead] = False
-        self._count = int(np.count_nonzero(self._live.view))
-        self._open = True
 
     def _ordinals(self, index: int, what: str) -> NDArray[np.int64]:
         """The older units that the lists of a part name."""
@@ -329,8 +376,8 @@ class UnitTable:
         if len(numbers) != len(places):
             raise damaged(f"the {what} list has {len(numbers)} numbers and {len(places)} places")
         ordinals = np.full(len(places), -1, np.int64)
-        for older in range(index):
-            mine = numbers == self._numbers[older]
+        for older in range(index + 1):
+            mine = numbers == (self._numbers[older] if older < index else OWN)
             ordinals[mine] = self._starts[older] + places[mine].astype(np.int64)
             if np.any(ordinals[mine] >= self._starts[older + 1]):
                 raise damaged(f"the {what} list names a unit past the end of part {self._numbers[older]}")

@@ -22,6 +22,7 @@ from memhop.core.meh_file import DELETED, PURGED, Commit, MehFile
 from memhop.repo import codec
 from memhop.repo.gathering import gather
 from memhop.repo.l6_usage import Usage, usage_id
+from memhop.repo.merging import NOTES_PER_STEP, Merging
 from memhop.repo.record import Kind, Record
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ R = TypeVar("R", bound=Record)
 CHECKPOINT_ENTRIES = 8_000  # log entries since the last checkpoint that make the next one due
 CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
 CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
+MERGE_PATIENCE = 4  # checkpoints are put off by this factor while a merge is under way, which they would make void
 COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves
 USAGE_TARGETS = 10_000  # buffered counters; further records are not counted until a commit has written these
 
@@ -121,6 +123,8 @@ class Store:
         self._uses: dict[int, tuple[int, int]] = {}  # target -> recalls not written yet, time of the newest
         self.upkeep_error: str | None = None  # why the newest checkpoint or compaction that was due failed
         self._rested, self._patience = 0, 1  # after a failure: entries, and steps of CHECKPOINT_BYTES, to wait for
+        self._merging: Merging | None = None
+        self._may_merge = True  # nobody has looked since the newest checkpoint
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
         self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
 
@@ -232,7 +236,7 @@ class Store:
                     number = self._commit(batch).number  # the head may be another by now: a failed fsync takes it back
             self.file.sync(number)  # without the lock: that is what lets threads share one fsync
             if len(batch):
-                self._tidy()
+                self._tidy(len(batch))
         if len(batch):
             self.after_commit(number)
 
@@ -281,16 +285,20 @@ class Store:
 
     # -- upkeep ----------------------------------------------------------------------------------------------
 
-    def _tidy(self) -> None:
-        """Checkpoint, and compact, if that is due.
+    def _tidy(self, written: int) -> None:
+        """Checkpoint, and compact, if that is due; and go on with a merge. `written`: records of this commit.
 
         A failure is kept in `upkeep_error` and goes no further: the commit that made it due is on the disk, and its
         call must not look as if it had written nothing. The next try comes when as much again was written.
         """
         file = self.file
-        if file.tail_length - self._rested < CHECKPOINT_ENTRIES and file.tail_bytes < CHECKPOINT_BYTES * self._patience:
-            return
         try:
+            if self._merging is not None or self._may_merge:
+                self._merge(1 + written // NOTES_PER_STEP)
+            patience = 1 if self._merging is None else MERGE_PATIENCE
+            fresh = file.tail_length - self._rested < CHECKPOINT_ENTRIES * patience
+            if fresh and file.tail_bytes < CHECKPOINT_BYTES * max(self._patience, patience):
+                return
             self.checkpoint()
             if file.file_bytes > COMPACT_MIN_BYTES and file.dead_bytes > file.file_bytes // 2:
                 self.compact()
@@ -299,6 +307,21 @@ class Store:
             self._rested, self._patience = file.tail_length, file.tail_bytes // CHECKPOINT_BYTES + 1
         else:
             self.upkeep_error = None
+
+    def _merge(self, steps: int) -> None:
+        """Look whether segments are to be merged, and go on with it."""
+        with self.lock:
+            if self._merging is None:
+                self._may_merge = False
+                plan = self.file.plan_merge()
+                if plan is None:
+                    return
+                self._merging = Merging(self.file, self.views, plan)
+            merging, self._merging = self._merging, None
+            for _ in range(steps):
+                if not merging.step(self._views):
+                    return
+            self._merging = merging
 
     def _write_usage(self) -> None:
         if any(map(self._counts, self._uses)):
@@ -314,6 +337,7 @@ class Store:
             self.file.checkpoint(self._sealed(self._newest_parts), meta=self.views.meta())
             self.views.sealed()
             self._rested, self._patience = 0, 1
+            self._merging, self._may_merge = None, True
             return True
 
     def compact(self, *, keep_history: bool = False) -> CompactReport:
@@ -323,7 +347,7 @@ class Store:
             self._gather_slabs(self.views, everything=True, keep_history=keep_history)
             meta = self.views.meta()
             report = self.file.compact(lambda: self._sealed(self._all_parts), meta=meta, keep_history=keep_history)
-            self._views = None
+            self._views = self._merging = None
             return report
 
     def _newest_parts(self) -> Sections:

@@ -14,7 +14,7 @@ one that does not do costs a rebuild. What is merely added to an index needs non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter, eq, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -109,21 +109,21 @@ class Views:
     def groups(self) -> Groups:
         """Who belongs to whom."""
         if self._checked["groups"] < self._attached:
-            self._check("groups", self._groups.check)
+            self._check("groups", self._attached)
         return self._groups
 
     @property
     def units(self) -> UnitTable:
         """The searchable units."""
         if self._checked["units"] < self._attached:
-            self._check("units", self._units.check)
+            self._check("units", self._attached)
         return self._units
 
     @property
     def bm25(self) -> Bm25Index:
         """Which unit holds which term."""
         if self._checked["bm25"] < self._attached:
-            self._check("bm25", partial(self._bm25.check, self.units.size))
+            self._check("bm25", self._attached)
         return self._bm25
 
     def check(self) -> None:
@@ -131,10 +131,16 @@ class Views:
         for index in self._checked:
             getattr(self, index)
 
-    def _check(self, name: str, check: Callable[..., None]) -> None:
+    def _check(self, name: str, until: int) -> None:
+        """Look at the parts of an index before `until` that were not looked at."""
+        checks: dict[str, Callable[..., None]] = {
+            "groups": self._groups.check,
+            "units": self._units.check,
+            "bm25": partial(self._bm25.check, self._units.size),
+        }
         try:
-            check(since=self._checked[name])
-            self._checked[name] = self._attached
+            checks[name](since=self._checked[name], until=until)
+            self._checked[name] = until
         except StorageError:  # a damaged part costs time, never data
             self._rebuild()
 
@@ -230,13 +236,15 @@ class Views:
         self.rebuilt = False
         self.unreadable = 0
 
+    @staticmethod
+    def _parts_of(segment: Segment) -> tuple[_Part, _Part, _Part]:
+        return _Part(segment, "groups"), _Part(segment, "units"), _Part(segment, "bm25")
+
     def _attach(self) -> None:
         """Use the parts of the live segments, and nothing else. Those in use already are not read again."""
         known, self._parts = self._parts, {}
         for segment in self._file.segments():
-            self._parts[segment.number] = known.get(segment.number) or (
-                _Part(segment, "groups"), _Part(segment, "units"), _Part(segment, "bm25")
-            )  # fmt: skip
+            self._parts[segment.number] = known.get(segment.number) or self._parts_of(segment)
         kept = sum(map(eq, known, self._parts))  # numbers ascend, and merged are always the newest
         self._checked = {name: min(count, kept) for name, count in self._checked.items()}
         self._attached = len(self._parts)
@@ -276,12 +284,40 @@ class Views:
             "groups": self._groups.seal(first_part),
             "units": self._units.seal(first_part),
         }
-        return {
-            f"{index}.{name}": (_TYPECODES[array.dtype], np.ascontiguousarray(array).data.cast("B"))
-            for index, arrays in sealed.items()
-            for name, array in arrays.items()
-            if len(array)
-        }
+        return _named(sealed)
+
+    def merging(self, first_part: int) -> Generator[None, None, Sections]:
+        """Merge the parts from `first_part` on into the sections of a segment, pausing now and then for others.
+
+        What is applied meanwhile is not in them. They are for `merged`. No checkpoint may come in between.
+        """
+        for name in self._checked:
+            while self._checked[name] < self._attached:  # part by part, for it reads them whole
+                self._check(name, self._checked[name] + 1)
+                yield
+        if self.rebuilt:
+            raise Corrupt("parts of the indexes", offset=0)
+        sealed: dict[str, dict[str, NDArray[Any]]] = {}
+        sealed["bm25"] = yield from self._bm25.merging(first_part)
+        sealed["groups"] = yield from self._groups.merging(first_part)
+        sealed["units"] = yield from self._units.merging(first_part)
+        return _named(sealed)
+
+    def merged(self, first_part: int) -> None:
+        """The newest segment was made of what `merging` gave: use its parts in place of those from `first_part` on."""
+        segment = self._file.segments()[-1]
+        groups, units, bm25 = self._parts_of(segment)
+        for number in list(self._parts)[first_part:]:
+            del self._parts[number]
+        self._parts[segment.number] = groups, units, bm25
+        self._attached = len(self._parts)
+        self._checked = {name: min(count, first_part) for name, count in self._checked.items()}
+        try:
+            self._units.swap(first_part, segment.number, units)
+            self._groups.swap(first_part, groups)
+            self._bm25.swap(first_part, bm25)
+        except StorageError:
+            self._rebuild()
 
     def sealed(self) -> None:
         """A checkpoint was written: use its parts in place of the delta."""
@@ -394,6 +430,16 @@ class Views:
         if self._vocabulary is None:
             self._vocabulary = FuzzyIndex(self.bm25.terms())
         return self._vocabulary
+
+
+def _named(sealed: Mapping[str, Mapping[str, NDArray[Any]]]) -> Sections:
+    """Sections of indexes as those of a segment; without empty ones."""
+    return {
+        f"{index}.{name}": (_TYPECODES[array.dtype], np.ascontiguousarray(array).data.cast("B"))
+        for index, arrays in sealed.items()
+        for name, array in arrays.items()
+        if len(array)
+    }
 
 
 def owner_of(id_: int, unit: Unit) -> int:
