@@ -8,6 +8,7 @@ alternative, costs four times as much per unit, and as much again when it is tur
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
@@ -30,7 +31,7 @@ class Occurrences:
         self._numbers: defaultdict[str, int] = defaultdict()
         self._numbers.default_factory = self._numbers.__len__  # an unknown term gets the next number
         self._lengths: list[int] = []
-        self._pending: list[int] = []  # term numbers that are not in `_terms` yet
+        self._pending = array("I")  # term numbers that are not in `_terms` yet
         self._terms = GrowableArray("u4")
         self._units = GrowableArray("u4")  # the unit of each, counted from `first`
         self._arrived = 0  # units whose terms are in `_terms`
@@ -63,6 +64,10 @@ class Occurrences:
         if number is None:
             return None
         self._settle()
+        if len(self._terms) - len(self._order) > _UNSORTED:
+            self._order = order_of(self._terms.view)
+            counts = np.bincount(self._terms.view, minlength=len(self._numbers))
+            self._starts = np.concatenate([[0], np.cumsum(counts)])
         sorted_ = len(self._order)
         places = np.flatnonzero(self._terms.view[sorted_:] == np.uint32(number)) + sorted_
         if number + 1 < len(self._starts):
@@ -97,17 +102,13 @@ class Occurrences:
         )
 
     def _settle(self) -> None:
-        """Take in what was added, and sort when enough of it is not."""
+        """Take in what was added."""
         if self._arrived < len(self._lengths):
-            self._terms.extend(np.array(self._pending, np.uint32))
-            self._pending.clear()
+            self._terms.extend(np.frombuffer(self._pending, np.uint32))
+            self._pending = array("I")  # an array that has lent its memory cannot grow
             lengths = self.lengths(self._arrived)
             self._units.extend(np.repeat(np.arange(len(lengths), dtype=np.uint32) + np.uint32(self._arrived), lengths))
             self._arrived = len(self._lengths)
-        if len(self._terms) - len(self._order) > _UNSORTED:
-            self._order = order_of(self._terms.view)
-            counts = np.bincount(self._terms.view, minlength=len(self._numbers))
-            self._starts = np.concatenate([[0], np.cumsum(counts)])
 
 
 def _changes(column: NDArray[np.uint32]) -> NDArray[np.bool_]:

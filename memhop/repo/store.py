@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Record)
 
-CHECKPOINT_ENTRIES = 8_000  # log entries since the last checkpoint that make the next one due
+CHECKPOINT_ENTRIES = 6_000  # log entries since the last checkpoint that make the next one due
 CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
 CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
 MERGE_PATIENCE = 4  # checkpoints are put off by this factor while a merge is under way, which they would make void
