@@ -84,6 +84,7 @@ class Segment:
         self._mapping = mapping
         self._sections = {section.name: section for section in info.sections}
         self._views: dict[str, memoryview] = {}
+        self._index: tuple[memoryview, memoryview, memoryview] | None = None
 
     def names(self) -> Iterable[str]:
         """The names of all sections, core's own included."""
@@ -110,10 +111,12 @@ class Segment:
 
     def index(self) -> tuple[memoryview, memoryview, memoryview]:
         """The record index: ids, offsets, kinds. Raises Corrupt as `view` does, also if the lengths disagree."""
-        arrays = self.view(IDS), self.view(OFFSETS), self.view(KINDS)
-        if not len(arrays[0]) == len(arrays[1]) == len(arrays[2]) == self.records:
-            raise Corrupt("record index", offset=self.info.offset)
-        return arrays
+        if self._index is None:
+            arrays = self.view(IDS), self.view(OFFSETS), self.view(KINDS)
+            if not len(arrays[0]) == len(arrays[1]) == len(arrays[2]) == self.records:
+                raise Corrupt("record index", offset=self.info.offset)
+            self._index = arrays
+        return self._index
 
 
 class IndexArrays(NamedTuple):
