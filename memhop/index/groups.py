@@ -263,7 +263,7 @@ class EntryPart:
     @cached_property
     def _size(self) -> int:
         """How many entries, as the rows state it."""
-        found = narrow_section(self.sections, "offsets")
+        found = narrow_section(self.sections, "offsets", widest=8)
         return int(found[-1]) if len(found) else 0
 
     @cached_property

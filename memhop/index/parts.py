@@ -35,13 +35,13 @@ def section(part: Part, name: str, dtype: str) -> NDArray[Any]:
     return array
 
 
-def narrow_section(part: Part, name: str) -> NDArray[Any]:
-    """Like `section`, of any unsigned integers."""
+def narrow_section(part: Part, name: str, *, widest: int = 4) -> NDArray[Any]:
+    """Like `section`, of unsigned integers of at most `widest` bytes."""
     array = _fetched(part, name)
     if array is None:
         return np.zeros(0, np.uint8)
-    if array.dtype.kind != "u" or array.ndim != 1:
-        raise damaged(f"section {name} is {array.dtype}[{array.ndim}d] instead of unsigned integers")
+    if array.dtype.kind != "u" or array.dtype.itemsize > widest or array.ndim != 1:
+        raise damaged(f"section {name} is {array.dtype}[{array.ndim}d] instead of n{widest}[1d]")
     return array
 
 
@@ -67,7 +67,7 @@ def offsets(part: Part, name: str, *, rows: int, end: int) -> NDArray[Any]:
     Raises:
         Corrupt: not `rows + 1` values from 0 to `end`.
     """
-    array = narrow_section(part, name)
+    array = narrow_section(part, name, widest=8)
     if not rows and not end and not len(array):
         return np.zeros(1, np.uint8)
     if len(array) != rows + 1 or int(array[0]) != 0 or int(array[-1]) != end:
