@@ -1,24 +1,27 @@
-"""What the engine is measured against: four plain ways to find a turn.
+"""What the engine is measured against: plain ways to find a text.
 
-    Grep           how many distinct words of the question a turn contains
-    Fts5           SQLite's full-text index, porter stemming, the words of the question OR-ed
+    Grep           how many distinct words of the question a text contains
+    Fts5           SQLite's full-text index, porter stemming unless told otherwise, the words of the question OR-ed
+    Fts5Trigram    the same over runs of three characters
     Bm25s          the bm25s library, defaults, English stop words and Snowball stems
-    EmbedderAlone  cosine of one vector per turn and one per question
+    Bm25sTuned     the same with constants for short texts and a longer stop list
+    Bm25sJieba     the same over the words jieba cuts, for texts without spaces
+    EmbedderAlone  cosine of one vector per text and one per question
 
-Each ranks the turns of one conversation for one question. It builds an index per conversation, not
-per question: it keeps that of the turns it was given last, compared by identity, so ask every
-question of a conversation before the next one.
+Each ranks the texts of one haystack for one question. It builds an index per haystack, not per
+question: it keeps that of the texts it was given last, compared by identity, so ask every question
+of a haystack before the next one.
 
-All four read the same text, `Speaker: what was said [shares caption]`. Equal scores keep the order
-in which things were said, and a turn that matches nothing is not returned (EmbedderAlone returns k
-turns always).
+Of a conversation all read the same, `Speaker: what was said [shares caption]`. Equal scores keep the
+order of the texts, and a text that matches nothing is not returned (EmbedderAlone returns k texts
+always).
 """
 
 import re
 import sqlite3
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -26,6 +29,7 @@ import bm25s
 import numpy as np
 import numpy.typing as npt
 import Stemmer
+from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 from benches.locomo_data import Turn
 
@@ -33,7 +37,6 @@ Float32Array = npt.NDArray[np.float32]
 Index = TypeVar("Index")
 
 _WORD = re.compile(r"\w+")
-_FTS5_TABLE = "CREATE VIRTUAL TABLE turn USING fts5(text, tokenize = 'porter unicode61')"
 
 
 class Embed(Protocol):
@@ -55,12 +58,13 @@ def words(text: str) -> list[str]:
 
 
 class Baseline(ABC, Generic[Index]):
-    """A way to rank turns; holds the index of the conversation asked last. Tables print `name`."""
+    """A way to rank texts; holds the index of the haystack asked last. Tables print `name`."""
 
     name: str
 
     def __init__(self) -> None:
-        self._held: tuple[Sequence[Turn], Index] | None = None
+        self._held: tuple[Sequence[str], Index] | None = None
+        self._read: tuple[Sequence[Turn], list[str]] | None = None
 
     def rank(self, turns: Sequence[Turn], question_text: str, k: int) -> list[str]:
         """The turns that bear on a question, best first.
@@ -77,14 +81,19 @@ class Baseline(ABC, Generic[Index]):
         Raises:
             ValueError: k < 1.
         """
+        if self._read is None or self._read[0] is not turns:
+            self._read = (turns, [indexed_text(turn) for turn in turns])
+        return [turns[row].dia_id for row in self.rows(self._read[1], question_text, k)]
+
+    def rows(self, texts: Sequence[str], question_text: str, k: int) -> list[int]:
+        """As `rank`, over any texts: places in `texts`, best first."""
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        if not turns:
+        if not texts:
             return []
-        if self._held is None or self._held[0] is not turns:
-            self._held = (turns, self._build([indexed_text(turn) for turn in turns]))
-        rows = self._rows(self._held[1], question_text, min(k, len(turns)))
-        return [turns[row].dia_id for row in rows]
+        if self._held is None or self._held[0] is not texts:
+            self._held = (texts, self._build(list(texts)))
+        return self._rows(self._held[1], question_text, min(k, len(texts)))
 
     @abstractmethod
     def _build(self, texts: list[str]) -> Index:
@@ -109,38 +118,60 @@ class Grep(Baseline[list[frozenset[str]]]):
 
 
 class Fts5(Baseline[sqlite3.Connection]):
-    """SQLite FTS5, `porter unicode61`, any word of the question, ordered by its bm25()."""
+    """SQLite FTS5, any word of the question, ordered by its bm25()."""
 
-    name = "SQLite FTS5 porter, OR"
+    def __init__(self, tokenizer: str = "porter unicode61") -> None:
+        """`tokenizer`: as FTS5 takes it."""
+        super().__init__()
+        self._tokenizer = tokenizer
+        self.name = f"SQLite FTS5 {tokenizer.split()[0]}, OR"
 
     def _build(self, texts: list[str]) -> sqlite3.Connection:
         connection = sqlite3.connect(":memory:")
         weakref.finalize(self, connection.close)
-        connection.execute(_FTS5_TABLE)
+        connection.execute(f"CREATE VIRTUAL TABLE turn USING fts5(text, tokenize = '{self._tokenizer}')")
         connection.executemany("INSERT INTO turn (rowid, text) VALUES (?, ?)", enumerate(texts))
         return connection
 
     def _rows(self, index: sqlite3.Connection, question_text: str, k: int) -> list[int]:
         # Every word is quoted: bare, "not" and "near" would be read as operators.
-        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words(question_text)))
+        match = " OR ".join(f'"{term}"' for term in dict.fromkeys(self._terms(question_text)))
         if not match:
             return []
         query = "SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY bm25(turn), rowid LIMIT ?"
         with closing(index.execute(query, (match, k))) as rows:
             return [int(row) for (row,) in rows]
 
+    def _terms(self, question_text: str) -> list[str]:
+        return words(question_text)
+
+
+class Fts5Trigram(Fts5):
+    """SQLite FTS5 over runs of three characters; the question's runs inside its words, OR-ed.
+
+    A word of fewer than three characters, half of all Chinese words, cannot be asked for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("trigram")
+
+    def _terms(self, question_text: str) -> list[str]:
+        return [word[start : start + 3] for word in words(question_text) for start in range(len(word) - 2)]
+
 
 class Bm25s(Baseline[Any]):
     """The bm25s library with its defaults."""
 
     name = "bm25s, defaults"
+    constants: Mapping[str, float] = {}
+    stop_words: str | list[str] = "en"
 
     def __init__(self) -> None:
         super().__init__()
         self._stemmer = Stemmer.Stemmer("english")
 
     def _build(self, texts: list[str]) -> Any:
-        retriever = bm25s.BM25()
+        retriever = bm25s.BM25(**self.constants)
         retriever.index(self._tokenize(texts), show_progress=False)
         return retriever
 
@@ -153,11 +184,32 @@ class Bm25s(Baseline[Any]):
     def _tokenize(self, texts: list[str], *, ids: bool = True) -> Any:
         return bm25s.tokenize(
             texts,
-            stopwords="en",
+            stopwords=self.stop_words,
             stemmer=self._stemmer,
             return_ids=ids,
             show_progress=False,
         )
+
+
+class Bm25sTuned(Bm25s):
+    """The bm25s library as one would set it for short texts."""
+
+    name = "bm25s, tuned"
+    constants: Mapping[str, float] = {"k1": 0.9, "b": 0.4}
+    stop_words: str | list[str] = list(STOPWORDS_EN_PLUS)
+
+
+class Bm25sJieba(Bm25sTuned):
+    """The tuned library over jieba's words, Latin ones stemmed."""
+
+    name = "bm25s, tuned, jieba words"
+
+    def _tokenize(self, texts: list[str], *, ids: bool = True) -> Any:
+        import jieba
+
+        jieba.setLogLevel("ERROR")
+        cut = [[word for part in jieba.cut(text.casefold()) for word in words(part)] for text in texts]
+        return [self._stemmer.stemWords([word for word in found if word not in self.stop_words]) for found in cut]
 
 
 class EmbedderAlone(Baseline[Float32Array]):

@@ -16,7 +16,7 @@ third of it or more.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -96,6 +96,28 @@ def session_of(dia_id: str) -> int:
     if not (dia_id.startswith("D") and separator and session.isdecimal() and turn.isdecimal()):
         raise ValueError(f"not a turn id: {dia_id!r}")
     return int(session)
+
+
+def is_before(ranked: Sequence[str], wanted: str, others: Collection[str]) -> bool:
+    """Whether `wanted` is ranked, and before every one of `others` that is. ValueError when it is among `others`."""
+    if wanted in others:
+        raise ValueError(f"{wanted!r} cannot be before itself")
+    return next((found for found in ranked if found == wanted or found in others), None) == wanted
+
+
+def covered_at_k(
+    ranked: Sequence[str], sources: Mapping[str, Collection[str]], evidence: Collection[str], k: int
+) -> float:
+    """The share of `evidence` that the first k of `ranked` come from. ValueError without evidence.
+
+    Args:
+        ranked: Ids of things made from others, such as observations made from turns.
+        sources: What each of them was made from. An id that is not there comes from nothing.
+        evidence: Ids of the same kind as in the values of `sources`.
+    """
+    wanted = _wanted(evidence, k)
+    covered = {source for found in ranked[:k] for source in sources.get(found, ())}
+    return len(wanted & covered) / len(wanted)
 
 
 def mean(values: Sequence[float]) -> float:

@@ -9,8 +9,7 @@ result) and `slabs` (rows that arrive under a key and replace older rows of the 
                 stopwords      words that say nothing about what is sought
     units       units          ordinal <-> id, which live, their labels           parts
                 neighbours     the unit before and after with the same label
-    words       bm25           lexical scores, dense or pruned                    parts
-                maxscore       the pruned way to the best k
+    words       bm25           where each term occurs, and how strongly           parts
                 postings       the arrays behind it, and merging them
                 fuzzy          words spelt nearly so, or beginning alike
                 signatures     exact filters that make it fast

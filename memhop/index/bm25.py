@@ -1,8 +1,8 @@
 """Lexical ranking: BM25 over immutable postings and a delta in memory.
 
-The score of unit d for the weighted terms of a query is
+The score of unit d for the terms of a query is
 
-    sum over t of  weight(t) * ln(1 + (N - n + 0.5) / (n + 0.5)) * tf / (tf + k1 * (1 - b + b * dl / avgdl))
+    sum over t of  ln(1 + (N - n + 0.5) / (n + 0.5)) * tf / (tf + k1 * (1 - b + b * dl / avgdl))
 
 (Robertson and Zaragoza 2009, with the idf of Lucene, which is never negative; the constant factor k1 + 1 is left out).
 N counts the live units that have terms, n those of them that hold t, dl is a unit's number of terms and avgdl its mean
@@ -21,14 +21,13 @@ Sections of a part, where `T` terms have `P` postings over `D` units:
     texts     n4[T]    bytes of each term in `text`
     text      u1[]     the terms themselves, for the fuzzy vocabulary
 
-Two terms with one hash would be taken for one; at a million terms the odds are 3e-8. Scores are float64, and every
-way of computing them adds the terms in the same order, so that they agree to the last bit.
+Two terms with one hash would be taken for one; at a million terms the odds are 3e-8.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -37,14 +36,11 @@ from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
 from memhop.index.growable import GrowableArray
-from memhop.index.maxscore import Term, pruned_top
 from memhop.index.occurrences import Occurrences
 from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed
 from memhop.index.postings import Postings, blocks_for, hash_term, hash_terms, join, member, merge
-from memhop.index.ranking import top_k
 
 _SLICE: Final = 200_000  # postings that `merging` sorts at a time
-DENSE_LIMIT: Final = 200_000  # units; `top` prunes above, where touching every posting of a common term is what costs
 
 
 class Bm25Index:
@@ -88,6 +84,7 @@ class Bm25Index:
                 self._lengths.truncate(parts[common][0])
             else:
                 self._lengths = None
+        self._known: tuple[tuple[int, int], Statistics] | None = None
 
     def check(self, units: int, *, since: int = 0, until: int | None = None) -> None:
         """Raises Corrupt if a part could not have been made by `seal`, or if the parts are not for so many units.
@@ -120,81 +117,23 @@ class Bm25Index:
         """Number of terms of each unit passed so far, by ordinal; valid until the next `add`."""
         return self._all_lengths().view
 
-    def scores(self, weights: Mapping[str, float], live: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The score of every unit.
-
-        Args:
-            weights: Weight of each query term, > 0; repeats in a query add up to it.
-            live: bool over all ordinals, in the same numbering; at least as long as `lengths`.
-
-        Returns:
-            float64, as long as `live`; 0 for what is dead or holds no term of the query.
-
-        Raises:
-            InvalidRequest: a weight is not a number > 0, or `live` is too short.
-
-        Cost: a few ns per posting of the terms, and O(units).
-        """
-        result = np.zeros(len(live), np.float64)
-        for term in self._query(weights, live):
-            for docs, impacts in term.impacts():
-                result[docs] += impacts
-        result[~live] = 0.0
-        return result
-
-    def top(
-        self,
-        weights: Mapping[str, float],
-        live: NDArray[np.bool_],
-        k: int,
-        *,
-        where: NDArray[np.bool_] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The k best units and their scores, best first, equal scores by ordinal; only scores above 0.
-
-        Same scores as `scores`. Above `DENSE_LIMIT` units it leaves out postings that cannot change the result.
-
-        Args:
-            weights, live: As for `scores`; they alone decide the statistics.
-            k: At most this many.
-            where: Only these units may come back; bool, as long as `live`. None: all.
-        """
-        if len(live) > DENSE_LIMIT:
-            allowed = live if where is None else live & where
-            return pruned_top(self._query(weights, live), allowed, k)
-        scores = self.scores(weights, live)
-        if where is not None:
-            scores[~where] = 0.0
-        best = top_k(scores, k)
-        best = best[scores[best] > 0]
-        return best, scores[best]
-
-    def evidence(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[TermEvidence]:
+    def postings(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[TermPostings]:
         """Where each term occurs, unsummed: for rankings that treat terms one by one.
 
         Args:
             terms: Any terms; a term that is nowhere has no units and the idf of a term that no unit holds.
-            live: As for `scores`.
+            live: bool over all ordinals, at least as long as `lengths`; units may die in it, but not come back.
 
-        Cost: a few ns per posting, and O(units) once.
+        Cost: O(log terms) for each term and part; where units are dead also a look at each posting, to count.
         """
         lengths = self._all_lengths().view
-        units, base, slope = self._statistics(live)
-        found = []
-        for term in terms:
-            pieces = list(self._find(term))
-            docs = np.concatenate([docs for docs, _ in pieces]) if pieces else np.zeros(0, np.int64)
-            tfs = np.concatenate([tfs for _, tfs in pieces]) if pieces else np.zeros(0, np.uint16)
-            alive = live[docs]
-            docs, tfs = docs[alive], tfs[alive]
-            idf = math.log(1 + (units - len(docs) + 0.5) / (len(docs) + 0.5))
-            strength = Term(term, 1.0, [], lengths, base, slope).impact(docs, tfs)
-            found.append(TermEvidence(term, idf, docs, tfs, strength))
-        return found
+        statistics = self._statistics(live)
+        alive = live if statistics.dead else None
+        return [TermPostings(term, list(self._find(term)), statistics, lengths, alive) for term in terms]
 
     def document_frequency(self, term: str, live: NDArray[np.bool_]) -> int:
         """How many live units hold `term`. Cost: O(its postings)."""
-        return sum(int(np.count_nonzero(live[docs])) for docs, _ in self._find(term))
+        return sum(int(np.count_nonzero(live[part.ordinals()])) for part in self._find(term))
 
     def terms(self) -> Iterator[str]:
         """Each distinct term once, in no order of meaning; also such whose units are all dead. Cost: O(terms)."""
@@ -293,54 +232,123 @@ class Bm25Index:
             self._lengths.extend(delta.lengths(len(self._lengths) - delta.first))
         return self._lengths
 
-    def _find(self, term: str) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint16]]]:
-        """(ordinals, tfs) of the term, a pair for each part that has it and one for the delta."""
+    def _find(self, term: str) -> Iterator[Found]:
+        """The term's postings, of each part that has it and of the delta."""
         if self._parts:
             hash_ = hash_term(term)
             for part in self._parts:
-                posting = part.postings.find(hash_)
-                if posting is not None:
-                    yield posting[0] + np.int64(part.first), posting[1].astype(np.uint16)
-        found = self._delta.find(term)
-        if found is not None:
-            yield found
+                found = part.postings.find(hash_)
+                if found is not None:
+                    yield Found(part.first, *found)
+        recent = self._delta.find(term)
+        if recent is not None:
+            yield Found(self._delta.first, *recent)
 
-    def _query(self, weights: Mapping[str, float], live: NDArray[np.bool_]) -> list[Term]:
-        """The query's terms with their postings, those that can add most first."""
-        lengths = self._all_lengths().view
-        for term, weight in weights.items():
-            if not (math.isfinite(weight) and weight > 0):
-                raise InvalidRequest(f"{weight} for {term!r}", field="weights", allowed="numbers > 0")
-        units, base, slope = self._statistics(live)
-        terms = []
-        for term, weight in weights.items():
-            found = list(self._find(term))
-            frequency = sum(int(np.count_nonzero(live[docs])) for docs, _ in found)
-            if frequency:
-                bound = weight * math.log(1 + (units - frequency + 0.5) / (frequency + 0.5))
-                terms.append(Term(term, bound, found, lengths, base, slope))
-        terms.sort(key=lambda term: (-term.bound, term.text))
-        return terms
-
-    def _statistics(self, live: NDArray[np.bool_]) -> tuple[int, float, float]:
-        """N, and the base and slope of the length norm: base + slope * dl is what occurrences are set against."""
+    def _statistics(self, live: NDArray[np.bool_]) -> Statistics:
         lengths = self._all_lengths().view
         if len(live) < len(lengths):
             raise InvalidRequest(f"{len(live)} values for {len(lengths)} units", field="live")
         alive = live[: len(lengths)]
-        units = int(np.count_nonzero(alive & (lengths > 0)))
-        total = int(np.sum(lengths, where=alive, dtype=np.int64))
-        return units, self.k1 * (1 - self.b), self.k1 * self.b * units / total if total else 0.0
+        dead = len(alive) - int(np.count_nonzero(alive))
+        # Until the next attach, units only arrive and die: the two counts say whether any did.
+        state = (len(lengths), dead)
+        if self._known is None or self._known[0] != state:
+            kept = lengths[alive] if dead else lengths
+            units, total = int(np.count_nonzero(kept)), int(kept.sum(dtype=np.int64))
+            slope = self.k1 * self.b * units / total if total else 0.0
+            self._known = (state, Statistics(units, self.k1 * (1 - self.b), slope, dead))
+        return self._known[1]
 
 
-class TermEvidence(NamedTuple):
-    """A term's live units. `strength` is tf / (tf + norm) in [0, 1): occurrences, saturated, length-normalised."""
+class TermPostings:
+    """Where one term occurs. What it says of a unit is its *strength* there, tf / (tf + norm) in [0, 1).
 
-    term: str
-    idf: float
-    docs: NDArray[np.int64]
-    tfs: NDArray[np.uint16]
-    strength: NDArray[np.float64]
+    `frequency` counts the live units that hold it; `idf` is ln(1 + (N - n + 0.5) / (n + 0.5)); `size` is the number of
+    postings, which is what reading all of them costs.
+    """
+
+    __slots__ = ("_alive", "_found", "_lengths", "_statistics", "frequency", "idf", "size", "term")
+
+    def __init__(
+        self,
+        term: str,
+        found: list[Found],
+        statistics: Statistics,
+        lengths: NDArray[np.uint32],
+        alive: NDArray[np.bool_] | None,
+    ) -> None:
+        self.term = term
+        self._found = found
+        self._statistics = statistics
+        self._lengths = lengths
+        self._alive = alive
+        self.size = sum(len(part.docs) for part in found)
+        self.frequency = self.size
+        if alive is not None:
+            self.frequency = sum(int(np.count_nonzero(alive[part.ordinals()])) for part in found)
+        units = statistics.units
+        self.idf = math.log(1 + (units - self.frequency + 0.5) / (self.frequency + 0.5))
+
+    def read(self, near: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+        """(ordinals ascending, occurrences) of the live units.
+
+        Args:
+            near: Only units marked in it, bool over all ordinals. None: all.
+        """
+        if not self._found:
+            return np.zeros(0, np.int64), np.zeros(0, np.uint16)
+        docs = np.concatenate([part.ordinals() for part in self._found])
+        tfs = np.concatenate([part.tfs for part in self._found])
+        for mask in (self._alive, near):
+            if mask is not None:
+                keep = mask[docs]
+                docs, tfs = docs[keep], tfs[keep]
+        return docs, tfs
+
+    def strength(self, docs: NDArray[np.int64], tfs: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """The strength of so many occurrences in these units."""
+        occurrences = tfs.astype(np.float64)
+        against = self._lengths[docs] * self._statistics.slope
+        against += self._statistics.base
+        against += occurrences
+        occurrences /= against
+        return occurrences
+
+    def at(self, ordinals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The strength in each of these live units, 0 where it does not occur.
+
+        Cost: O(log postings) for each of them.
+        """
+        result = np.zeros(len(ordinals))
+        for part in self._found:
+            if not len(part.docs):
+                continue
+            place = ordinals - part.first
+            there = np.searchsorted(part.docs, place.astype(part.docs.dtype))  # what does not fit is not there
+            there[there == len(part.docs)] = 0
+            rows = np.flatnonzero((part.docs[there] == place) & (place >= 0))
+            result[rows] = self.strength(ordinals[rows], part.tfs[there[rows]])
+        return result
+
+
+class Found(NamedTuple):
+    """A term's postings in one part: unit numbers counted from `first`, ascending, and occurrences."""
+
+    first: int
+    docs: NDArray[Any]
+    tfs: NDArray[Any]
+
+    def ordinals(self) -> NDArray[np.int64]:
+        return self.docs + np.int64(self.first)
+
+
+class Statistics(NamedTuple):
+    """Of the live units: `units` have terms; base + slope * length is what occurrences are set against."""
+
+    units: int
+    base: float
+    slope: float
+    dead: int
 
 
 class _AttachedPart:

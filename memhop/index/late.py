@@ -145,7 +145,7 @@ class TokenIndex:
 
         Args:
             ordinals: Below `size`.
-            ordinals_of, size, version: As for `VectorIndex.scores`.
+            ordinals_of, size, version: `ordinals_of` and `version` as for `VectorIndex.top`.
 
         Cost: the tokens returned; O(size) when `version` is a new one.
         """

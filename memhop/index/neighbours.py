@@ -1,4 +1,4 @@
-"""Who came before and after: doubly linked lists through the units that share a label value."""
+"""Who came before and after: doubly linked lists through the units that share a label value, and how long each is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ NONE = -1
 
 
 class Neighbours:
-    """For each unit the previous and next live unit with the same value, in order of arrival. Value 0 joins nobody."""
+    """For each unit the previous and next live unit with the same value, in order of arrival. Value 0 joins nobody.
+
+    Units with one value are a *group*; groups are numbered from 0 in no order of meaning.
+    """
 
     def __init__(self, values: NDArray[Any], live: NDArray[np.bool_]) -> None:
         """Link all units. Cost: one stable sort, and O(distinct values)."""
@@ -24,37 +27,59 @@ class Neighbours:
         following = np.full(len(values), NONE, np.int32)
         previous[linked[1:][same]] = linked[:-1][same]
         following[linked[:-1][same]] = linked[1:][same]
+        groups = np.full(len(values), NONE, np.int32)
+        begins = np.append(True, ~same) if len(linked) else np.zeros(0, np.bool_)
+        groups[linked] = np.cumsum(begins) - 1
+        firsts = np.flatnonzero(begins)
         self._previous = GrowableArray("i4", [previous])
         self._next = GrowableArray("i4", [following])
-        last = linked[np.append(~same, True)] if len(linked) else linked
-        self._last: dict[int, int] = dict(zip(values[last].tolist(), last.tolist(), strict=True))
+        self._groups = GrowableArray("i4", [groups])
+        self._sizes = GrowableArray("i4", [np.diff(np.append(firsts, len(linked)))])
+        self._last = GrowableArray("i4", [linked[np.append(~same, True)] if len(linked) else linked])
+        self._numbers: dict[int, int] = dict(zip(values[linked[firsts]].tolist(), range(len(firsts)), strict=True))
 
     @property
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(previous, next) by ordinal, -1 for none; valid until the next change."""
         return self._previous.view, self._next.view
 
+    @property
+    def groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(group by ordinal, -1 for none; live units by group); valid until the next change."""
+        return self._groups.view, self._sizes.view
+
     def append(self, value: int) -> None:
         """A new live unit behind all others. O(1)."""
         ordinal = len(self._previous)
-        before = self._last.get(value, NONE) if value else NONE
+        if not value:
+            for column in (self._previous, self._next, self._groups):
+                column.append(NONE)
+            return
+        group = self._numbers.setdefault(value, len(self._numbers))
+        if group == len(self._last):
+            self._last.append(NONE)
+            self._sizes.append(0)
+        before = int(self._last.view[group])
         self._previous.append(before)
         self._next.append(NONE)
+        self._groups.append(group)
         if before != NONE:
             self._next.view[before] = ordinal
-        if value:
-            self._last[value] = ordinal
+        self._last.view[group] = ordinal
+        self._sizes.view[group] += 1
 
-    def remove(self, ordinal: int, value: int) -> None:
+    def remove(self, ordinal: int) -> None:
         """A unit died: join those on both sides of it. O(1)."""
+        group = int(self._groups.view[ordinal])
+        if group == NONE:
+            return
         previous, following = self.arrays
         before, after = int(previous[ordinal]), int(following[ordinal])
         if before != NONE:
             following[before] = after
         if after != NONE:
             previous[after] = before
-        elif before != NONE:
-            self._last[value] = before
         else:
-            self._last.pop(value, None)
-        previous[ordinal] = following[ordinal] = NONE
+            self._last.view[group] = before
+        self._sizes.view[group] -= 1
+        previous[ordinal] = following[ordinal] = self._groups.view[ordinal] = NONE

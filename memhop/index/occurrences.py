@@ -58,8 +58,8 @@ class Occurrences:
         """Number of terms of each unit, counted from `first`, from the `start`-th on."""
         return np.array(self._lengths[start:], np.uint32)
 
-    def find(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.uint16]] | None:
-        """(ordinals, counts) of the units that hold the term; None where none does."""
+    def find(self, term: str) -> tuple[NDArray[np.uint32], NDArray[np.uint16]] | None:
+        """(units counted from `first`, counts) of the term, as copies; None where no unit holds it."""
         number = self._numbers.get(term)
         if number is None:
             return None
@@ -75,7 +75,7 @@ class Occurrences:
         units = self._units.view[places]
         begins = _begins(units)
         counts = np.diff(np.append(begins, len(units)))
-        return units[begins] + np.int64(self.first), np.minimum(counts, MAX_TF).astype(np.uint16)
+        return units[begins], np.minimum(counts, MAX_TF).astype(np.uint16)
 
     def postings(self, units: int) -> Postings:
         """All of it by term, for `units` units from `first` on, counted from 0. Cost: O(occurrences)."""

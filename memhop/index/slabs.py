@@ -46,6 +46,7 @@ class Block(Generic[P]):
         self.small = small
         self.active = np.ones(len(owners), np.bool_)
         self.derived: object = None  # whatever the holder computed from the rows that speak; None: not yet
+        self.whole = False  # whether `ordinals` last gave every row one
         self._by_owner: NDArray[np.int64] | None = None
         self._ordinals: NDArray[np.int64] | None = None
         self._version: object = None
@@ -71,6 +72,7 @@ class Block(Generic[P]):
         if self._ordinals is None or self._version != version:
             self._ordinals = np.where(self.active, ordinals_of(self.owners), np.int64(-1))
             self._version = version
+            self.whole = bool(np.all(self._ordinals >= 0))
         return self._ordinals
 
     def silence(self, rows: NDArray[np.int64]) -> None:
@@ -79,6 +81,7 @@ class Block(Generic[P]):
             return
         self.active[rows] = False
         self.derived = None
+        self.whole = False
         if self._ordinals is not None:
             self._ordinals[rows] = -1
 

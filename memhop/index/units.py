@@ -227,8 +227,8 @@ class UnitTable:
         ordinal = self.ordinal(id_)
         if ordinal is None:
             return None
-        for name, neighbours in self._neighbours.items():
-            neighbours.remove(ordinal, int(self.column(name)[ordinal]))
+        for neighbours in self._neighbours.values():
+            neighbours.remove(ordinal)
         self.live[ordinal] = False
         self._count -= 1
         if self._recent.pop(id_, None) is None:
@@ -249,17 +249,14 @@ class UnitTable:
         if ordinal < self._starts[-1]:
             self._newly_patched.add(ordinal)
 
-    def neighbours(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(previous, next) live unit with the same value of this label, in order of arrival.
-
-        Returns:
-            Two arrays over ordinals; -1 where there is none, where the value is 0, and for dead units.
+    def neighbours(self, name: str) -> Neighbours:
+        """The live units with the same value of this label, linked in order of arrival; valid until the next change.
 
         Cost: one sort at the first call and after `set` of that label; then O(1) per `add` and `delete`.
         """
         if name not in self._neighbours:
             self._neighbours[name] = Neighbours(self.column(name), self.live)
-        return self._neighbours[name].arrays
+        return self._neighbours[name]
 
     def seal(self, first_part: int) -> Sections:
         """Merge parts[first_part:] and the delta into the sections of one part, leaving out dead units.

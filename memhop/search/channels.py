@@ -1,31 +1,43 @@
-"""The channels: each looks at a question in its own way and gives every unit a number >= 0.
+"""The channels: each looks at a question in its own way and gives some units a number > 0.
 
     lexical   words of the question, and words that begin alike            `words`
     entity    for words nobody wrote: words spelt nearly so                `words`
-    session   BM25 of the whole session a unit belongs to                  `sessions`
-    pooled    cosine of the question's vector and the unit's               `Semantics`
-    late      each token of the question finds its nearest token           `Semantics`
+    session   BM25 of the whole session a unit belongs to                  `Words.sessions`
+    pooled    cosine of the question's vector and the unit's               `semantics.pooled`
+    late      each token of the question finds its nearest token           `semantics.late`
 
-Arrays run over all ordinals. Statistics (idf, mean length) are those of all live units, whatever the filters, so that
-a filter changes what may be returned and not how it is judged.
+Statistics (idf, mean length) are those of all live units, whatever the filters, so that a filter changes what may be
+returned and not how it is judged.
+
+**What a question of common words costs.** Terms are added up from the one that can earn most, which is the rarest, to
+the commonest. Once `CANDIDATES` units of the question's filters have been reached, a term that stands in more than
+`COMMON` of all units makes no further ones: it is looked up for the best candidates of each layer, and for the units
+around them. So a memory of a million is not read through for a word that every third text has. A memory of fewer than
+`COMMON` units is always added up whole.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from memhop.search.sparse import NOTHING, Scores, union
 from memhop.search.tuning import EVIDENCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from memhop.index.bm25 import TermEvidence
+    from memhop.index.bm25 import TermPostings
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
+    from memhop.search.sparse import Workspace
+
+CANDIDATES: Final = 1_000  # units of each layer that one channel brings up, at most
+COMMON: Final = 32_768  # postings from which a term is looked up rather than read
+_SELECTIVE: Final = 4  # a filter that leaves fewer than one unit in so many is applied to postings at once
 
 
 class TermUse(NamedTuple):
@@ -38,51 +50,117 @@ class TermUse(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Evidence of words. `coverage` in 0..1: the largest share of the question's idf mass that one unit holds."""
+    """Evidence of words, for the units that pass the filters.
 
-    lexical: NDArray[np.float64]
-    entity: NDArray[np.float64]
+    `coverage` in 0..1: the largest share of the question's idf mass that one unit holds. `matched` counts the units
+    that got evidence before the best were taken. `sessions`: BM25 of each unit's session, for the same units.
+    """
+
+    lexical: Scores
+    entity: Scores
+    sessions: Scores
     coverage: float
+    matched: tuple[int, int]
     uses: tuple[TermUse, ...]
 
 
-def words(evidence: Sequence[TermEvidence], views: Views, around: Neighbourhood) -> Words:
-    """The lexical and entity channels.
+class _Piece(NamedTuple):
+    """A term and one that stands in for it, or itself."""
+
+    postings: TermPostings
+    weight: float
+
+
+class _Asked(NamedTuple):
+    """A term of the question with all that stands in for it. `worth` is what it can earn."""
+
+    own: TermPostings
+    pieces: tuple[_Piece, ...]  # heaviest first
+    worth: float
+
+    @property
+    def channel(self) -> str:
+        return "lexical" if self.own.frequency else "entity"
+
+    @property
+    def size(self) -> int:
+        return sum(piece.postings.size for piece in self.pieces)
+
+    def strength_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """In a unit the best variant counts, not their sum."""
+        best = np.zeros(len(docs))
+        for piece in self.pieces:
+            np.maximum(best, piece.weight * piece.postings.at(docs), out=best)
+        return best
+
+    def presence_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The largest weight that is present."""
+        present = np.zeros(len(docs))
+        for piece in reversed(self.pieces):
+            present[piece.postings.at(docs) > 0] = piece.weight
+        return present
+
+
+def words(
+    terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, mask: NDArray[np.bool_]
+) -> Words:
+    """The lexical, entity and session channels.
 
     Args:
-        evidence: Of the question's terms, as `Bm25Index.evidence` gives it.
+        mask: The units that pass the filters, over all ordinals.
 
     A term's variants are the indexed terms that begin with it, or with which it begins; and, for a term that no unit
-    holds, terms within edit distance (see `index/fuzzy.py`). In a unit the best variant counts, not their sum.
-    Cost: a few ns per posting of the terms.
+    holds, terms within edit distance (see `index/fuzzy.py`).
+
+    Cost: some tens of ns per posting of the terms that are read, and a look at one byte per unit.
     """
-    live = views.units.live
-    size = len(live)
-    scores = {"lexical": np.zeros(size), "entity": np.zeros(size)}
-    held = np.zeros(size)
-    mass = 0.0
-    uses = []
-    for found in evidence:
-        known = len(found.docs) > 0
-        weights = _variants(found.term, frequency=len(found.docs), views=views)
-        variants = views.bm25.evidence(list(weights), live) if weights else []
-        variants = [variant for variant in variants if len(variant.docs)]
-        pieces = [(found, 1.0)] if known else []
-        pieces += [(variant, weights[variant.term]) for variant in variants]
-        mass += found.idf
-        worth = found.idf if known else max((weight * variant.idf for variant, weight in pieces), default=0.0)
-        uses.append(
-            TermUse(found.term, worth, len(found.docs), {variant.term: weights[variant.term] for variant in variants})
-        )
-        if not pieces:
+    size = views.units.size
+    asked = [_asked(own, views) for own in views.bm25.postings(terms, views.units.live)]
+    ordered = sorted((one for one in asked if one.pieces), key=lambda one: (-one.worth, one.own.term))
+    sums = {name: workspace.sums(name, size) for name in ("lexical", "entity", "held")}
+    near = around.within_reach(mask) if np.count_nonzero(mask) * _SELECTIVE < size else None
+    sessions = _Sessions(views)
+    deferred = []
+    for one in ordered:
+        if one.size > COMMON and sums["lexical"].count + sums["entity"].count >= CANDIDATES:
+            deferred.append(one)
             continue
-        docs, strength, presence = _best(pieces)
-        held[docs] += found.idf * presence
+        docs, strength, presence = _read(one, workspace.array("best", size), near, sessions)
+        sums["held"].add(docs, one.own.idf * presence)
         reached, values = around.spread(docs, strength)
-        channel = scores["lexical" if known else "entity"]
-        channel[reached] += worth * around.saturated(values)
-    coverage = float(held.max()) / mass if mass and size else 0.0
-    return Words(scores["lexical"], scores["entity"], min(1.0, coverage), tuple(uses))
+        sums[one.channel].add(reached, one.worth * around.saturated(values))
+    found = {name: total.take().among(mask) for name, total in sums.items()}
+    matched = len(found["lexical"].docs), len(found["entity"].docs)
+    docs, values = _best_of_each_layer(found["lexical"], found["entity"], views.units.column("layer"))
+    added = {name: found[name].at(docs) for name in ("lexical", "entity", "held")}
+    for one in deferred:
+        added["held"] += one.own.idf * one.presence_at(docs)
+        added[one.channel] += one.worth * around.saturated(around.gather(docs, one.strength_at))
+    mass = sum(one.own.idf for one in asked)
+    return Words(
+        lexical=_positive(docs, added["lexical"]),
+        entity=_positive(docs, added["entity"]),
+        sessions=sessions.scores(docs),
+        coverage=min(1.0, float(added["held"].max()) / mass) if mass and len(docs) else 0.0,
+        matched=matched,
+        uses=tuple(_use(one) for one in asked),
+    )
+
+
+def _asked(own: TermPostings, views: Views) -> _Asked:
+    weights = _variants(own.term, frequency=own.frequency, views=views)
+    others = views.bm25.postings(list(weights), views.units.live) if weights else []
+    pieces = [_Piece(own, 1.0)] if own.frequency else []
+    pieces += [_Piece(other, weights[other.term]) for other in others if other.frequency]
+    pieces.sort(key=lambda piece: (-piece.weight, piece.postings.term))
+    worth = own.idf if own.frequency else max((weight * other.idf for other, weight in pieces), default=0.0)
+    return _Asked(own, tuple(pieces), worth)
+
+
+def _use(one: _Asked) -> TermUse:
+    own = one.own
+    variants = {piece.postings.term: piece.weight for piece in one.pieces if piece.postings is not own}
+    return TermUse(own.term, one.worth if one.pieces else 0.0, own.frequency, variants)
 
 
 def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
@@ -105,99 +183,155 @@ def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
     return weights
 
 
-def _best(
-    pieces: list[tuple[TermEvidence, float]],
+def _read(
+    one: _Asked, best: NDArray[np.float64], near: NDArray[np.bool_] | None, sessions: _Sessions
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Per unit the largest weighted strength, and the largest weight that is present: (docs, strength, presence)."""
-    if len(pieces) == 1:
-        found, weight = pieces[0]
-        return found.docs, weight * found.strength, np.full(len(found.docs), weight)
-    docs = np.concatenate([found.docs for found, _ in pieces])
-    strength = np.concatenate([weight * found.strength for found, weight in pieces])
-    presence = np.concatenate([np.full(len(found.docs), weight) for found, weight in pieces])
-    order = np.argsort(docs, kind="stable")
-    distinct, starts = np.unique(docs[order], return_index=True)
-    return distinct, np.maximum.reduceat(strength[order], starts), np.maximum.reduceat(presence[order], starts)
+    """Per unit the largest weighted strength, and the largest weight that is present: (docs, strength, presence).
+
+    Args:
+        best: Zeros over all ordinals; left so.
+    """
+    found, present = [], []
+    for piece in one.pieces:
+        whole = piece.postings is one.own and sessions.any
+        docs, tfs = piece.postings.read(None if whole else near)
+        if whole:
+            sessions.add(docs, tfs)
+            if near is not None:
+                keep = near[docs]
+                docs, tfs = docs[keep], tfs[keep]
+        strength = piece.weight * piece.postings.strength(docs, tfs)
+        if len(one.pieces) == 1:
+            return docs, strength, np.full(len(docs), piece.weight)
+        before = best[docs]
+        best[docs] = np.maximum(before, strength)
+        fresh = docs[before == 0]
+        found.append(fresh)
+        present.append(np.full(len(fresh), piece.weight))
+    docs = np.concatenate(found)
+    strength = best[docs]
+    best[docs] = 0.0
+    return docs, strength, np.concatenate(present)
 
 
-def coverage_by_unit(terms: Sequence[str], views: Views, enough_terms: int) -> NDArray[np.float64]:
-    """Share of the terms' idf mass that each unit holds itself, 0..1; a term nobody wrote counts in the mass.
+def _best_of_each_layer(
+    lexical: Scores, entity: Scores, layers: NDArray[np.uint8]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """At most `CANDIDATES` units of each layer, with their evidence of words; ordinals ascending."""
+    docs = lexical.docs if not len(entity.docs) else union((lexical.docs, entity.docs))
+    total = lexical.at(docs) + entity.at(docs)
+    if len(docs) <= CANDIDATES:
+        return docs, total
+    layer = layers[docs]
+    keep = np.zeros(len(docs), bool)
+    for one in np.flatnonzero(np.bincount(layer)):
+        rows = np.flatnonzero(layer == one)
+        if len(rows) > CANDIDATES:
+            bar = np.partition(total[rows], len(rows) - CANDIDATES)[len(rows) - CANDIDATES]
+            above, equal = rows[total[rows] > bar], rows[total[rows] == bar]
+            rows = np.concatenate([above, equal[: CANDIDATES - len(above)]])
+        keep[rows] = True
+    return docs[keep], total[keep]
+
+
+def _positive(docs: NDArray[np.int64], values: NDArray[np.float64]) -> Scores:
+    keep = values > 0
+    return Scores(docs[keep], values[keep])
+
+
+class _Sessions:
+    """BM25 with sessions as documents, whose length is their number of units. Terms that are only looked up for the
+    candidates, which stand in nearly every session, are left out."""
+
+    def __init__(self, views: Views) -> None:
+        self._groups, self._sizes = views.units.neighbours("session").groups
+        count = int(np.count_nonzero(self._sizes))
+        self.any = count > 0
+        self._count = count
+        if self.any:
+            k1, b = views.bm25.k1, views.bm25.b
+            mean = float(self._sizes.sum()) / count
+            self._norm = k1 * (1 - b + b * self._sizes / mean)
+            self._totals = np.zeros(len(self._sizes))
+
+    def add(self, docs: NDArray[np.int64], tfs: NDArray[np.uint16]) -> None:
+        groups = self._groups[docs]
+        inside = groups >= 0
+        counts = np.bincount(groups[inside], weights=tfs[inside], minlength=len(self._sizes))
+        frequency = int(np.count_nonzero(counts))
+        idf = math.log(1 + (self._count - frequency + 0.5) / (frequency + 0.5))
+        self._totals += idf * counts / (counts + self._norm)
+
+    def scores(self, docs: NDArray[np.int64]) -> Scores:
+        if not self.any:
+            return NOTHING
+        groups = self._groups[docs]
+        return _positive(docs, np.where(groups >= 0, self._totals[groups], 0.0))
+
+
+def coverage_by_unit(
+    terms: Sequence[str], views: Views, workspace: Workspace, enough_terms: int, mask: NDArray[np.bool_]
+) -> Scores:
+    """Share of the terms' idf mass that units hold themselves, 0..1; a term nobody wrote counts in the mass.
 
     Args:
         enough_terms: A unit that holds fewer distinct terms has its share reduced in proportion, for one word in
             common says little however short the text is.
+        mask: The units that are asked for, over all ordinals.
+
+    Common terms are treated as by `words`.
     """
-    live = views.units.live
-    held = np.zeros(len(live))
-    count = np.zeros(len(live))
-    mass = 0.0
-    for found in views.bm25.evidence(terms, live):
-        held[found.docs] += found.idf
-        count[found.docs] += 1
-        mass += found.idf
-    held /= mass or 1.0
-    held *= np.minimum(count / enough_terms, 1.0)
-    return held
+    size = views.units.size
+    sums = {name: workspace.sums(name, size) for name in ("lexical", "held")}
+    asked = views.bm25.postings(terms, views.units.live)
+    mass = sum(one.idf for one in asked) or 1.0
+    deferred = []
+    for one in sorted(asked, key=lambda one: (-one.idf, one.term)):
+        if one.size > COMMON and sums["held"].count >= CANDIDATES:
+            deferred.append(one)
+            continue
+        docs, _ = one.read(mask)
+        sums["lexical"].add(docs, np.ones(len(docs)))
+        sums["held"].add(docs, np.full(len(docs), one.idf))
+    counts, held = sums["lexical"].take().values, sums["held"].take()
+    docs, values = held
+    for one in deferred:
+        there = one.at(docs) > 0
+        counts = counts + there
+        values = values + one.idf * there
+    return Scores(docs, values / mass * np.minimum(counts / enough_terms, 1.0))
 
 
-def sessions(evidence: Sequence[TermEvidence], views: Views) -> NDArray[np.float64]:
-    """BM25 with sessions as documents: every unit has its session's score, 0 without one. Cost: O(units).
-
-    Args:
-        evidence: As for `words`.
-    """
-    live = views.units.live
-    labels = views.units.column("session")
-    inside = live & (labels != 0)
-    scores = np.zeros(len(live))
-    distinct, place = np.unique(labels[inside], return_inverse=True)
-    if not len(distinct):
-        return scores
-    index = np.full(len(live), -1, dtype=np.int64)
-    index[inside] = place
-    session_lengths = np.bincount(place, weights=views.bm25.lengths[inside])
-    k1, b = views.bm25.k1, views.bm25.b
-    norm = k1 * (1 - b + b * session_lengths / max(float(session_lengths.mean()), 1e-9))
-    totals = np.zeros(len(distinct))
-    for found in evidence:
-        at = index[found.docs]
-        in_session = at >= 0
-        counts = np.bincount(at[in_session], weights=found.tfs[in_session], minlength=len(distinct))
-        frequency = int(np.count_nonzero(counts))
-        idf = math.log(1 + (len(distinct) - frequency + 0.5) / (frequency + 0.5))
-        totals += idf * counts / (counts + norm)
-    scores[inside] = totals[place]
-    return scores
-
-
-def named_speaker(text_words: Sequence[str], views: Views) -> NDArray[np.float64]:
-    """1 for the units of the one speaker whose name is in the question; 0 everywhere if none or several are named.
+def named_speaker(text_words: Sequence[str], speakers: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """1 for the candidates of the one speaker whose name is in the question; 0 if none or several are named.
 
     Args:
         text_words: The question's words in order, casefolded.
+        speakers: Label of each candidate's speaker. A speaker's name is among the words of what he said, so that one
+            who is named has candidates.
     """
+    spoken = [name for name in _names(text_words) if np.any(speakers == np.uint64(name))]
+    if len(spoken) != 1:
+        return np.zeros(len(speakers))
+    result: NDArray[np.float64] = (speakers == np.uint64(spoken[0])).astype(np.float64)
+    return result
+
+
+def _names(text_words: Sequence[str]) -> Iterator[int]:
+    """Labels of what may be a speaker's name."""
     from memhop.repo.record import label
 
-    speakers = views.units.column("speaker")
     candidates = {
         label("speaker", " ".join(text_words[start : start + length]))
         for length in (1, 2, 3)
         for start in range(len(text_words) - length + 1)
     }
-    if not candidates or not len(speakers):
-        return np.zeros(len(speakers))
-    hashes = np.array(sorted(candidates), dtype=np.uint64)
-    spoken = np.unique(speakers[np.isin(speakers, hashes) & views.units.live])
-    if len(spoken) != 1:
-        return np.zeros(len(speakers))
-    result: NDArray[np.float64] = (speakers == spoken[0]).astype(np.float64)
-    return result
+    yield from sorted(candidates)
 
 
-def in_windows(windows: Sequence[tuple[int, int]], views: Views) -> NDArray[np.float64]:
-    """1 for units whose time lies in one of the windows."""
-    at = views.units.column("at")
+def in_windows(windows: Sequence[tuple[int, int]], at: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which times lie in one of the windows."""
     inside = np.zeros(len(at), dtype=bool)
     for since, until in windows:
         inside |= (at >= since) & (at < until)
-    return (inside & views.units.live).astype(np.float64)
+    return inside

@@ -39,13 +39,17 @@ class Fused(NamedTuple):
     evidence: NDArray[np.bool_]
 
 
-def spread_of(scores: NDArray[np.float64], top: int = TOP) -> float:
+def spread_of(scores: NDArray[np.float64], units: int = 0, top: int = TOP) -> float:
     """Population standard deviation of the best `top` scores; the largest score where they are all equal.
 
     They are added up in order of size: the order of units, which differs between a running and a rebuilt index, must
     not show in the last digit of a score.
+
+    Args:
+        units: How many units the scores are the best of; the others have 0. Less than len(scores): no others.
     """
-    best = np.sort(scores if len(scores) <= top else np.partition(scores, len(scores) - top)[-top:])
+    best = scores if len(scores) <= top else np.partition(scores, len(scores) - top)[-top:]
+    best = np.sort(np.concatenate([np.zeros(max(0, min(units, top) - len(best))), best]))
     deviation = float(best.std()) if len(best) else 0.0
     if deviation > 1e-9:
         return deviation
@@ -56,6 +60,7 @@ def zscore(
     channels: Mapping[str, tuple[float, NDArray[np.float64]]],
     priors: Mapping[str, NDArray[np.float64]],
     side: Mapping[str, tuple[float, NDArray[np.float64]]],
+    units: int = 0,
 ) -> Fused:
     """Weighted sum in units of spread.
 
@@ -63,16 +68,17 @@ def zscore(
         channels: Name to (weight, scores >= 0): evidence for a unit. All arrays have one length.
         priors: Name to a value >= 0 per unit, in spreads of the fused evidence.
         side: Name to (weight, scores >= 0): added after the evidence was brought to unit spread; no evidence alone.
+        units: How many units the arrays are the candidates of; see `spread_of`.
     """
-    parts = {name: weight * scores / spread_of(scores) for name, (weight, scores) in channels.items()}
+    parts = {name: weight * scores / spread_of(scores, units) for name, (weight, scores) in channels.items()}
     size = len(next(iter(channels.values()))[1])
     evidence_total = np.zeros(size)
     for part in parts.values():
         evidence_total += part
     evidence = evidence_total > 0
-    unit = spread_of(evidence_total)
+    unit = spread_of(evidence_total, units)
     parts = {name: part / unit for name, part in parts.items()}
-    parts |= {name: weight * scores / spread_of(scores) for name, (weight, scores) in side.items()}
+    parts |= {name: weight * scores / spread_of(scores, units) for name, (weight, scores) in side.items()}
     parts |= {name: value.astype(np.float64) for name, value in priors.items()}
     total = np.zeros(size)
     for part in parts.values():
@@ -107,6 +113,27 @@ def ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """1 for the highest score; equal scores share the rank of the first of them."""
     ascending = np.sort(scores)
     return len(scores) - np.searchsorted(ascending, scores, side="right") + 1
+
+
+def standing(
+    channels: Mapping[str, tuple[float, NDArray[np.float64]]], everywhere: Mapping[str, NDArray[np.float64]]
+) -> float:
+    """How a layer's best evidence compares with the best of all layers, 0..1.
+
+    What a channel gives means the same in every layer; fused scores do not. Without it, the best of a layer that has
+    nothing to say would stand beside an exact match in another.
+
+    Args:
+        channels: Of the layer, as for `zscore`.
+        everywhere: By name, the channel's scores over all layers.
+    """
+    share = mass = 0.0
+    for name, (weight, scores) in channels.items():
+        best = float(everywhere[name].max(initial=0.0))
+        if best > 0:
+            mass += weight
+            share += weight * float(scores.max(initial=0.0)) / best
+    return share / mass if mass else 1.0
 
 
 class Placed(NamedTuple):

@@ -30,6 +30,7 @@ ROLES = tuple(role.name.lower() for role in Role if role is not Role.NONE)
 FUSIONS = ("zscore", "rrf")
 MAX_TERMS = 256  # distinct terms of one question; the first ones count
 _MAX_NAMES = 100  # values of one filter
+_FEW = 16  # values
 
 
 class Request(NamedTuple):
@@ -189,7 +190,13 @@ def checks(filters: Filters, views: Views) -> Iterator[tuple[str, NDArray[np.boo
 
     def among(column: str, values: Iterable[int]) -> NDArray[np.bool_]:
         column_values = units.column(column)
-        return np.isin(column_values, np.array(list(values), dtype=column_values.dtype))
+        wanted = np.array(sorted(set(values)), dtype=column_values.dtype)
+        if len(wanted) > _FEW:  # sorting the column once costs as much as comparing it with so many
+            return np.isin(column_values, wanted)
+        passing: NDArray[np.bool_] = column_values == wanted[0]
+        for value in wanted[1:]:
+            passing |= column_values == value
+        return passing
 
     yield "tier", units.column("tier") == filters.tier
     if filters.layers:

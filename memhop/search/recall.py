@@ -22,6 +22,7 @@ from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
+from memhop.search.sparse import Scores, Workspace, union
 from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights
 
 if TYPE_CHECKING:
@@ -69,24 +70,40 @@ class Recalled(NamedTuple):
 
 
 class _Scored(NamedTuple):
-    """All channel scores of one question, over all ordinals."""
+    """All channels of one question, over its candidates `docs`: ordinals ascending, all of which pass the filters."""
 
+    docs: NDArray[np.int64]
     evidence: dict[str, NDArray[np.float64]]
+    entity: NDArray[np.float64]  # the part of the evidence of words that comes from other spellings
     session: NDArray[np.float64]
     named: NDArray[np.float64]
     time: NDArray[np.float64]
+    unseen: NDArray[np.bool_]  # the model has no vector of these yet
     words: channels.Words
     uses: tuple[ChannelUse, ...]
-    with_model: bool
-    unseen: NDArray[np.bool_]  # the model has no vector of these yet
+
+    @property
+    def with_model(self) -> bool:
+        return "pooled" in self.evidence
+
+    def rows(self, rows: NDArray[np.int64]) -> _Scored:
+        """Only these candidates."""
+        return self._replace(
+            docs=self.docs[rows],
+            evidence={name: scores[rows] for name, scores in self.evidence.items()},
+            entity=self.entity[rows],
+            session=self.session[rows],
+            named=self.named[rows],
+            time=self.time[rows],
+            unseen=self.unseen[rows],
+        )
 
 
 class _Layered(NamedTuple):
-    """One layer's order over the units `chosen`, and what each channel gave them."""
+    """One layer's order over its candidates."""
 
     fused: fusion.Fused
-    chosen: NDArray[np.int64]
-    seen: dict[str, NDArray[np.float64]]
+    scored: _Scored
 
 
 class Recaller:
@@ -95,6 +112,7 @@ class Recaller:
     def __init__(self, store: Store, embedder: Embedder | None) -> None:
         self.store = store
         self.embedder = embedder
+        self._workspace = Workspace()
 
     def recall(self, request: Request, *, count_use: bool = True) -> Recalled:
         """Answer a request; see `DB.recall`."""
@@ -105,7 +123,11 @@ class Recaller:
             allowed = eligible(query.filters, views)
             if not query.terms or not allowed.mask.any():
                 return self._nothing(query, allowed, views)
-            scored = self._score(query, asked, views, allowed)
+            try:
+                scored = self._score(query, asked, views, allowed)
+            except BaseException:
+                self._workspace = Workspace()  # it may hold what a failing index had added up so far
+                raise
             hits, unreadable = self._rank(query, scored, views, allowed)
             associated = associate(self.store, _start_scenes(hits), LIMITS.associated)
             if count_use:
@@ -127,90 +149,95 @@ class Recaller:
     # -- scoring ---------------------------------------------------------------------------------------------
 
     def _score(self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible) -> _Scored:
-        around = Neighbourhood(views.units)
-        found_terms = views.bm25.evidence(query.terms, views.units.live)
-        words = channels.words(found_terms, views, around)
-        evidence = {"lexical": words.lexical + words.entity}
+        workspace = self._workspace
+        around = Neighbourhood(views.units, workspace)
+        words = channels.words(query.terms, views, around, workspace, allowed.mask)
         uses = [
-            _use("lexical", words.lexical, allowed.mask),
-            _use("entity", words.entity, allowed.mask, idle="no unknown word is spelt nearly like a stored one"),
+            _use("lexical", words.matched[0]),
+            _use("entity", words.matched[1], idle="no unknown word is spelt nearly like a stored one"),
         ]
+        found: dict[str, Scores] = {}
         reason = asked.reason if asked is not None else None
-        unseen = np.zeros(views.units.size, dtype=bool)
         if asked is not None and self.embedder is not None and asked.vector is not None:
-            pooled = semantics.pooled(asked, self.embedder, views, around, allowed.mask)
+            sums = workspace.sums("semantic", views.units.size)
+            pooled = semantics.pooled(asked, self.embedder, views, around, sums, allowed.mask)
             if pooled is None:
                 reason = "no unit that passes the filters has a vector yet; backfill makes them"
             else:
-                evidence["pooled"] = pooled
-                unseen = ~semantics.embedded(asked, views)
-                candidates = _candidates(evidence, allowed.mask)
-                late = semantics.late(asked, self.embedder, views, around, around.widen(candidates))
+                found["pooled"] = pooled
+                candidates = around.widen(_to_compare(words, pooled))
+                late = semantics.late(asked, self.embedder, views, around, sums, candidates)
                 if late is not None:
-                    evidence["late"] = late
+                    found["late"] = late.among(allowed.mask)
         for name in ("pooled", "late"):
-            found = evidence.get(name)
-            if found is None:
-                uses.append(ChannelUse(name, False, reason or "this embedder gives no token ids", 0))
+            if name in found:
+                uses.append(_use(name, len(found[name].docs)))
             else:
-                uses.append(_use(name, found, allowed.mask))
-        time = channels.in_windows(query.windows, views)
-        if query.relative_time:
-            time *= EVIDENCE.relative_time
-        uses.append(_use("time", time, allowed.mask, idle="the question names no date or span"))
+                uses.append(ChannelUse(name, False, reason or "this embedder gives no token ids", 0))
+        at = views.units.column("at")
+        in_time = _newest_in(query, at, allowed.mask)
+        uses.append(_use("time", in_time.matched, idle="the question names no date or span"))
+        everything = [words.lexical.docs, words.entity.docs, in_time.docs, *(scores.docs for scores in found.values())]
+        docs = union(everything)
+        lexical, entity = words.lexical.at(docs), words.entity.at(docs)
+        time = channels.in_windows(query.windows, at[docs]).astype(np.float64)
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
         return _Scored(
-            evidence=evidence,
-            session=channels.sessions(found_terms, views),
-            named=channels.named_speaker(text_words, views),
-            time=time,
+            docs=docs,
+            evidence={"lexical": lexical + entity, **{name: scores.at(docs) for name, scores in found.items()}},
+            entity=entity,
+            session=words.sessions.at(docs),
+            named=channels.named_speaker(text_words, views.units.column("speaker")[docs]),
+            time=time * EVIDENCE.relative_time if query.relative_time else time,
+            unseen=~semantics.embedded(asked, views, docs)
+            if asked and "pooled" in found
+            else np.zeros(len(docs), bool),
             words=words,
             uses=tuple(uses),
-            with_model="pooled" in evidence,
-            unseen=unseen,
         )
 
-    def _fuse(
-        self, layer: Layer, query: Query, scored: _Scored, views: Views, chosen: NDArray[np.int64]
-    ) -> fusion.Fused:
+    def _fuse(self, layer: Layer, query: Query, scored: _Scored, views: Views, units: int) -> fusion.Fused:
         weights = WEIGHTS[layer]
-        trust = min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
-        factor = {"lexical": weights.lexical * trust, "pooled": weights.pooled, "late": weights.late}
-        evidence = {name: (factor[name], scores[chosen]) for name, scores in scored.evidence.items()}
-        evidence, lent = _lend(evidence, scored.unseen[chosen], trust)
+        evidence, lent = _lend(_weighted(layer, scored), scored.unseen, _trust(scored))
         if query.present:
             weights = weights._replace(recency=weights.recency + EVIDENCE.present)
-        priors = _priors(weights, scored, views, chosen)
-        side = {"session": (weights.session, scored.session[chosen])} if weights.session else {}
-        method = fusion.zscore if query.fusion == "zscore" else fusion.rrf
-        fused = method(evidence, priors, side)
+        priors = _priors(weights, scored, views)
+        side = {"session": (weights.session, scored.session)} if weights.session else {}
+        if query.fusion == "zscore":
+            fused = fusion.zscore(evidence, priors, side, units)
+        else:
+            fused = fusion.rrf(evidence, priors, side)
         if query.fusion == "rrf" and "time" in priors:  # ranks give a unit nothing that only its time speaks for
             alone = np.where(fused.total > 0, 0.0, fusion.LAST * priors["time"])
             fused = fusion.Fused(fused.total + alone, fused.parts | {"time": alone}, fused.evidence)
-        both = scored.evidence["lexical"][chosen]
-        share = np.divide(scored.words.entity[chosen], both, out=np.zeros(len(chosen)), where=both > 0)
+        both = scored.evidence["lexical"]
+        share = np.divide(scored.entity, both, out=np.zeros(len(both)), where=both > 0)
         parts = dict(fused.parts)
         for name, rows in lent.items():
             parts["lexical"] = parts["lexical"] + np.where(rows, parts[name], 0.0)
             parts[name] = np.where(rows, 0.0, parts[name])
         parts["entity"] = parts["lexical"] * share
         parts["lexical"] = parts["lexical"] * (1.0 - share)
-        return fusion.Fused(fused.total, parts, fused.evidence | (scored.time[chosen] > 0))
+        return fusion.Fused(fused.total, parts, fused.evidence | (scored.time > 0))
 
     def _rank(self, query: Query, scored: _Scored, views: Views, allowed: Eligible) -> tuple[list[Found], int]:
-        layers = views.units.column("layer")
+        layers = views.units.column("layer")[scored.docs]
         ids = views.units.ids
         lists: dict[int, tuple[float, list[int]]] = {}
         fused_by_layer: dict[int, _Layered] = {}
         for layer in WEIGHTS:
-            chosen = np.flatnonzero(allowed.mask & (layers == layer))
-            if not len(chosen):
+            mine = scored.rows(np.flatnonzero(layers == layer))
+            if not len(mine.docs):
                 continue
-            fused = self._with_usage(layer, self._fuse(layer, query, scored, views, chosen), ids[chosen])
-            order = _best_first(fused, ids[chosen], query.limit)
+            few = len(mine.docs) < fusion.TOP
+            units = int(np.count_nonzero(allowed.mask & (views.units.column("layer") == layer))) if few else 0
+            fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
+            order = _best_first(fused, ids[mine.docs], query.limit)
             if len(order):
-                lists[int(layer)] = (WEIGHTS[layer].across, chosen[order].tolist())
-                fused_by_layer[int(layer)] = _Layered(fused, chosen, _seen(scored, chosen))
+                said = {**_weighted(layer, mine), "time": (WEIGHTS[layer].time, mine.time)}
+                standing = fusion.standing(said, {**scored.evidence, "time": scored.time})
+                lists[int(layer)] = (WEIGHTS[layer].across * standing, mine.docs[order].tolist())
+                fused_by_layer[int(layer)] = _Layered(fused, mine)
         hits: list[Found] = []
         unreadable = 0
         for placed in fusion.merge(lists, ids):
@@ -220,8 +247,8 @@ class Recaller:
             if record is None:
                 unreadable += 1
                 continue
-            fused, chosen, seen = fused_by_layer[placed.layer]
-            row = int(np.searchsorted(chosen, placed.item))
+            fused, mine = fused_by_layer[placed.layer]
+            row = int(np.searchsorted(mine.docs, placed.item))
             parts = _parts(fused, row, placed.score)
             hits.append(
                 Found(
@@ -229,7 +256,7 @@ class Recaller:
                     layer=Layer(placed.layer),
                     record=record,
                     score=math.fsum(parts.values()),
-                    ranks=_ranks(fused.total, seen, row),
+                    ranks=_ranks(fused.total, mine, row),
                     parts=parts,
                 )
             )
@@ -266,6 +293,18 @@ class Recaller:
         return Recalled(query, (), reason, uses, 0.0, (), query.notices, {})
 
 
+def _trust(scored: _Scored) -> float:
+    """How far words are believed, 0..1: less where there is a model and no unit holds much of the question."""
+    return min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
+
+
+def _weighted(layer: Layer, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:
+    """Evidence channels with their weights in a layer."""
+    weights = WEIGHTS[layer]
+    factor = {"lexical": weights.lexical * _trust(scored), "pooled": weights.pooled, "late": weights.late}
+    return {name: (factor[name], scores) for name, scores in scored.evidence.items()}
+
+
 def _lend(
     evidence: dict[str, tuple[float, NDArray[np.float64]]], unseen: NDArray[np.bool_], trust: float
 ) -> tuple[dict[str, tuple[float, NDArray[np.float64]]], dict[str, NDArray[np.bool_]]]:
@@ -288,26 +327,24 @@ def _lend(
     return filled, lent
 
 
-def _priors(
-    weights: Weights, scored: _Scored, views: Views, chosen: NDArray[np.int64]
-) -> dict[str, NDArray[np.float64]]:
-    units = views.units
+def _priors(weights: Weights, scored: _Scored, views: Views) -> dict[str, NDArray[np.float64]]:
+    units, docs = views.units, scored.docs
     priors: dict[str, NDArray[np.float64]] = {}
     if weights.named and scored.named.any():
-        priors["named"] = weights.named * scored.named[chosen]
+        priors["named"] = weights.named * scored.named
     if weights.statement:
-        asks = (units.column("flags")[chosen] & ASKS) != 0
+        asks = (units.column("flags")[docs] & ASKS) != 0
         priors["statement"] = weights.statement * ~asks
     if weights.detail:
-        lengths = views.bm25.lengths[chosen].astype(np.int64)
+        lengths = views.bm25.lengths[docs].astype(np.int64)
         detail = np.log1p(lengths.astype(np.float64))
         detail -= detail.min()
         deviation = _deviation_of_logs(lengths)
         priors["detail"] = weights.detail * (detail / deviation if deviation > 1e-9 else detail)
     if weights.time and scored.time.any():
-        priors["time"] = weights.time * scored.time[chosen]
+        priors["time"] = weights.time * scored.time
     if weights.recency:
-        at = units.column("at")[chosen].astype(np.float64)
+        at = units.column("at")[docs].astype(np.float64)
         span = float(at.max() - at.min())
         priors["recency"] = weights.recency * ((at - at.min()) / (span or 1.0))
     return priors
@@ -333,27 +370,34 @@ def _best_first(fused: fusion.Fused, ids: NDArray[np.uint64], limit: int) -> NDA
     return rows[order][:limit]
 
 
-def _candidates(evidence: dict[str, NDArray[np.float64]], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The units worth reranking: best by words and pooled vector, those of the mask only."""
-    total = sum(
-        (
-            weight * evidence[name] / fusion.spread_of(evidence[name])
-            for name, weight in (("lexical", 1.0), ("pooled", 0.5))
-        ),
-        np.zeros(len(mask)),
-    )
-    total[~mask] = 0.0
-    rows = np.flatnonzero(total > 0)
+def _to_compare(words: channels.Words, pooled: Scores) -> NDArray[np.int64]:
+    """The units worth comparing token by token: best by words and pooled vector."""
+    docs = union((words.lexical.docs, words.entity.docs, pooled.docs))
+    total = np.zeros(len(docs))
+    for weight, scores in ((1.0, words.lexical.at(docs) + words.entity.at(docs)), (0.5, pooled.at(docs))):
+        total += weight * scores / fusion.spread_of(scores)
     most = EVIDENCE.late_candidates
-    if len(rows) > most:
-        order = np.lexsort((rows, -total[rows]))
-        rows = np.sort(rows[order][:most])
-    return rows
+    return np.sort(docs[np.lexsort((docs, -total))[:most]])
 
 
-def _use(name: str, scores: NDArray[np.float64], mask: NDArray[np.bool_], idle: str | None = None) -> ChannelUse:
-    matched = int(np.count_nonzero((scores > 0) & mask))
-    ran = idle is None or bool((scores > 0).any())
+class _InTime(NamedTuple):
+    docs: NDArray[np.int64]
+    matched: int
+
+
+def _newest_in(query: Query, at: NDArray[np.int64], mask: NDArray[np.bool_]) -> _InTime:
+    """The units from the times the question speaks of, the newest of them if they are very many."""
+    if not query.windows:
+        return _InTime(np.zeros(0, np.int64), 0)
+    docs = np.flatnonzero(channels.in_windows(query.windows, at) & mask)
+    matched = len(docs)
+    if matched > channels.CANDIDATES:
+        docs = np.sort(docs[np.lexsort((docs, -at[docs]))[: channels.CANDIDATES]])
+    return _InTime(docs, matched)
+
+
+def _use(name: str, matched: int, idle: str | None = None) -> ChannelUse:
+    ran = idle is None or matched > 0
     return ChannelUse(name, ran, None if ran else idle, matched)
 
 
@@ -367,18 +411,10 @@ def _parts(fused: fusion.Fused, row: int, score: float) -> dict[str, float]:
     return {name: count * grain for name, count in grains.items() if count > 0}
 
 
-def _seen(scored: _Scored, chosen: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-    channels_of_a_hit = {
-        "entity": scored.words.entity,
-        "session": scored.session,
-        **scored.evidence,
-        "lexical": scored.words.lexical,
-    }
-    return {name: scores[chosen] for name, scores in channels_of_a_hit.items()}
-
-
-def _ranks(total: NDArray[np.float64], seen: dict[str, NDArray[np.float64]], row: int) -> dict[str, int]:
+def _ranks(total: NDArray[np.float64], scored: _Scored, row: int) -> dict[str, int]:
     ranks = {"layer": int(np.count_nonzero(total > total[row])) + 1}
+    seen = {"entity": scored.entity, "session": scored.session, **scored.evidence}
+    seen["lexical"] = scored.evidence["lexical"] - scored.entity
     for name, scores in seen.items():
         if scores[row] > 0:
             ranks[name] = int(np.count_nonzero(scores > scores[row])) + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from memhop.repo.store import Store
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
+    from memhop.search.sparse import Scores, Sums
+
+NEAREST: Final = 200  # units that the pooled vectors bring up, and that cosines are held against
 
 
 class Asked(NamedTuple):
@@ -113,8 +116,8 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
 
 
 def pooled(
-    asked: Asked, embedder: Embedder, views: Views, around: Neighbourhood, mask: NDArray[np.bool_]
-) -> NDArray[np.float64] | None:
+    asked: Asked, embedder: Embedder, views: Views, around: Neighbourhood, sums: Sums, mask: NDArray[np.bool_]
+) -> Scores | None:
     """Cosine with the question, above the average of the best units, spread over neighbours. None: no vectors.
 
     What is no closer than the average of the 200 nearest says nothing: cosines of unrelated texts are rarely 0.
@@ -123,28 +126,21 @@ def pooled(
         return None
     index = views.vectors(asked.space.id, asked.space.dim)
     vector = _weighted_query(asked, embedder, views)
-    scores, has = index.scores(vector, views.ordinals, views.units.size, version=views.version, where=mask)
-    eligible = has & mask
-    if not eligible.any():
+    docs, cosines = index.top(vector, NEAREST, views.ordinals, version=views.version, where=mask)
+    if not len(docs):
         return None
-    cosines = np.where(eligible, scores.astype(np.float64), -1.0)
-    best = cosines[eligible]
-    if len(best) > 200:
-        best = np.partition(best, len(best) - 200)[-200:]
-    spread = float(best.std())
-    strength = np.maximum(cosines - float(best.mean()), 0.0) / spread if spread > 1e-9 else eligible.astype(np.float64)
-    strength[~eligible] = 0.0
-    docs = np.flatnonzero(strength > 0)
-    result = np.zeros(len(mask))
-    reached, values = around.spread(docs, strength[docs])
-    result[reached] = values
-    return result
+    nearest = cosines.astype(np.float64)
+    spread = float(nearest.std())
+    strength = np.maximum(nearest - float(nearest.mean()), 0.0) / spread if spread > 1e-9 else np.ones(len(docs))
+    near = strength > 0
+    sums.add(*around.spread(docs[near], strength[near]))
+    return sums.take().among(mask)
 
 
-def embedded(asked: Asked, views: Views) -> NDArray[np.bool_]:
-    """The units that have a vector in the question's space."""
+def embedded(asked: Asked, views: Views, docs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the units have a vector in the question's space."""
     assert asked.space is not None
-    return views.vectors(asked.space.id, asked.space.dim).contains(views.units.column("owner"))
+    return views.vectors(asked.space.id, asked.space.dim).contains(views.units.column("owner")[docs])
 
 
 def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[np.float32]:
@@ -165,8 +161,9 @@ def late(
     embedder: Embedder,
     views: Views,
     around: Neighbourhood,
+    sums: Sums,
     candidates: NDArray[np.int64],
-) -> NDArray[np.float64] | None:
+) -> Scores | None:
     """Late interaction (MaxSim, Khattab and Zaharia 2020) of the candidates with the question.
 
     Per distinct token of the question: the cosine of the unit's nearest token, to a power, spread over neighbours,
@@ -183,10 +180,9 @@ def late(
     from memhop.index.late import best_similarities
 
     similarity = best_similarities(asked.tokens, with_tokens.table(), offsets, tokens)
-    result = np.zeros(views.units.size)
     for weight, row in zip(weights.tolist(), similarity, strict=True):
         strength = np.maximum(row.astype(np.float64), 0.0) ** EVIDENCE.late_power
         present = strength > 0
         reached, values = around.spread(candidates[present], strength[present])
-        result[reached] += weight * around.saturated(values)
-    return result
+        sums.add(reached, weight * around.saturated(values))
+    return sums.take()

@@ -36,6 +36,7 @@ from memhop.repo.l4_archive import Message
 from memhop.repo.record import Kind, Layer, all_of, label
 from memhop.search.channels import coverage_by_unit
 from memhop.search.query import ROLES, Request
+from memhop.search.sparse import Workspace
 
 if TYPE_CHECKING:
     from memhop.repo.store import Batch, Store
@@ -260,16 +261,13 @@ def choose_scene(store: Store, terms: tuple[str, ...], *, at: int, session: str,
     views = store.views
     affinity: dict[int, float] = {}
     units = views.units
-    held = coverage_by_unit(terms, views, ENOUGH_TERMS)
     in_scene = units.live & (units.column("layer") == Layer.MESSAGES) & (units.column("scene") != 0)
     in_scene &= units.column("project") == label("project", project)
-    held[~in_scene] = 0.0
-    best = np.flatnonzero(held > 0)
-    best = best[np.lexsort((best, -held[best]))][:CANDIDATES]
-    for ordinal in best:
-        message = store.readable(Message, int(units.ids[ordinal]))
+    docs, held = coverage_by_unit(terms, views, Workspace(), ENOUGH_TERMS, in_scene)
+    for row in np.lexsort((docs, -held))[:CANDIDATES].tolist():
+        message = store.readable(Message, int(units.ids[docs[row]]))
         if message is not None and message.scene:
-            affinity[message.scene] = max(affinity.get(message.scene, 0.0), float(held[ordinal]))
+            affinity[message.scene] = max(affinity.get(message.scene, 0.0), float(held[row]))
     last = _last_turn(store, session, at)
     if last is not None and last.scene and last.project == project:
         gap = max(0, at - last.at)

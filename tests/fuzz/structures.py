@@ -446,9 +446,9 @@ def postings_part(data: st.DataObject) -> None:
         return
     live = np.array([True, True, False, True, True])
     index.add(4, tokenize("a kayak"))
-    assert np.isfinite(index.scores({"kayak": 1.0, "shed": 1.0}, live)).all()
-    index.top({"kayak": 1.0}, live, 3)
-    index.evidence(["kayak", "nowhere"], live)
+    for found in index.postings(["kayak", "shed", "nowhere"], live):
+        assert np.isfinite(found.strength(*found.read())).all()
+        assert np.isfinite(found.at(np.flatnonzero(live))).all()
     list(index.terms())
     index.seal(1, live)
     index.seal(0, live)

@@ -51,7 +51,10 @@ class Model:
         asked = np.array([1, *(row[0] for row in rows if row), BIG], np.uint64)
         expected = [-1 if (at := table.ordinal(int(id_))) is None else at for id_ in asked]
         assert table.ordinals(asked).tolist() == expected
-        previous, following = table.neighbours("session")
+        neighbours = table.neighbours("session")
+        previous, following = neighbours.arrays
+        groups, sizes = neighbours.groups
+        numbers: dict[int, int] = {}
         for ordinal, row in enumerate(rows):
             same = [
                 other
@@ -60,6 +63,12 @@ class Model:
             ]
             assert previous[ordinal] == max((other for other in same if other < ordinal), default=-1)
             assert following[ordinal] == min((other for other in same if other > ordinal), default=-1)
+            if row and row[1]["session"]:
+                assert numbers.setdefault(row[1]["session"], int(groups[ordinal])) == groups[ordinal]
+                assert sizes[groups[ordinal]] == len(same)
+            else:
+                assert groups[ordinal] == -1
+        assert len(set(numbers.values())) == len(numbers) == np.count_nonzero(sizes)
 
 
 def len_of(parts: list[tuple[int, Part]]) -> int:

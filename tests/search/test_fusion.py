@@ -122,3 +122,14 @@ def test_merged_scores_fall_and_stay_in_range(sizes: list[int], seed: int) -> No
     assert merged == sorted(merged, key=lambda placed: (-placed.score, int(ids[placed.item])))
     if merged:
         assert merged[0].score == 1.0
+
+
+def test_a_layer_stands_as_high_as_its_best_evidence() -> None:
+    everywhere = {"lexical": np.array([4.0, 1.0]), "pooled": np.array([1.0, 2.0]), "late": np.zeros(2)}
+    strong = {"lexical": (1.0, np.array([4.0])), "pooled": (1.0, np.array([1.0])), "late": (0.5, np.zeros(1))}
+    weak = {"lexical": (1.0, np.array([1.0])), "pooled": (1.0, np.array([2.0])), "late": (0.5, np.zeros(1))}
+    assert fusion.standing(strong, everywhere) == pytest.approx((1.0 + 0.5) / 2)
+    assert fusion.standing(weak, everywhere) == pytest.approx((0.25 + 1.0) / 2)
+    only_in_time = {"lexical": (1.0, np.zeros(1))}
+    assert fusion.standing(only_in_time, {"lexical": np.zeros(2)}) == 1.0
+    assert fusion.standing({"lexical": (1.0, np.zeros(0))}, {"lexical": np.array([3.0])}) == 0.0
