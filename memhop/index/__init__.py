@@ -2,7 +2,8 @@
 
 They take ids, ordinals, terms and vectors, never a record, and open no file. What they share is told in two places:
 `parts` (immutable arrays of a checkpoint, used in place, plus one delta in memory; `seal` merges, `attach` takes the
-result; `merging` does it a step at a time without the delta, `swap` takes that) and `slabs` (rows that arrive under a key and replace older rows of the same owner).
+result; `merging` does it a step at a time and without the delta, `swap` takes that) and `slabs` (rows that arrive under
+a key and replace older rows of the same owner).
 
     text        tokenizer      any text to index terms and query terms
                 scripts        character classes of the writing systems

@@ -161,7 +161,10 @@ class Groups:
         self._parts[first_part:] = [EntryPart(part)]
 
     def _change(self, key: int, order: int, id_: int, sign: int) -> bool:
-        entries = self._delta.setdefault(key, [])
+        entries = self._delta.get(key)
+        if entries is None:
+            self._delta[key] = [(order, id_, sign)]
+            return True
         at = bisect_left(entries, (order, id_))
         if at < len(entries) and entries[at][:2] == (order, id_):
             del entries[at]  # the opposite sign: together they are nothing

@@ -206,8 +206,7 @@ class Views:
             self._add_unit(id_, new_unit)
 
     def _add_unit(self, id_: int, unit: Unit) -> None:
-        labels = dict(zip(_LABELS, _labels_of(unit), strict=True))
-        ordinal = self._units.add(id_, new=True, owner=owner_of(id_, unit), **labels)
+        ordinal = self._units.append(id_, (*_labels_of(unit), owner_of(id_, unit)))  # in the order of COLUMNS
         terms = tokenize(unit.text)
         self._bm25.add(ordinal, terms)
         if self._vocabulary is not None:

@@ -179,7 +179,7 @@ def test_a_refused_unit_leaves_nothing_behind(labels: dict[str, int], field: str
     table = UnitTable(LABELS)
     table.add(1, layer=1)
     with pytest.raises(InvalidRequest) as caught:
-        table.add(2, new=False, **labels)
+        table.add(2, **labels)
     assert caught.value.field == field
     assert table.size == 1
     assert table.add(2, layer=2) == 1
