@@ -39,9 +39,9 @@ def packed(name: str, values: NDArray[Any]) -> Sections:
         codes = (values - values.dtype.type(low)).astype(np.uint64)
         step = int(np.gcd.reduce(codes))
         codes = narrowed(codes // np.uint64(step))
-        if codes.nbytes < least:
-            least = codes.nbytes
-            frame = np.array([low, step], values.dtype)
+        frame = np.array([low, step], values.dtype)
+        if codes.nbytes + frame.nbytes < least:
+            least = codes.nbytes + frame.nbytes
             best = {name: codes, f"{name}.range": frame}
     if least > len(values):  # more than a byte for each
         distinct, places = np.unique(values, return_inverse=True)
