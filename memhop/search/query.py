@@ -17,7 +17,7 @@ from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import Layer, Role, Tier, label
-from memhop.search.time_window import Window, asks_present, windows, without_relative
+from memhop.search.time_window import When, Window, asks_present, state_asked, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,6 +86,7 @@ class Query(NamedTuple):
     windows: tuple[Window, ...]
     relative_time: bool
     present: bool
+    when: When | None
     filters: Filters
     limit: int
     token_budget: int
@@ -121,6 +122,7 @@ def prepare(request: Request, now_ms: int) -> Query:
         windows=tuple(windows(text, asked_at)),
         relative_time=bare != text,
         present=asks_present(text),
+        when=state_asked(text, asked_at),
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),

@@ -15,15 +15,17 @@ import numpy as np
 
 from memhop.common.config import LIMITS
 from memhop.repo.l2_context import Topic
-from memhop.repo.l4_archive import Message
+from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import ASKS, Layer, Record
 from memhop.search import channels, fusion, semantics
 from memhop.search.association import Activated, associate
 from memhop.search.evidence import Neighbourhood
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
+from memhop.search.reading import question
+from memhop.search.rerank import Candidate, rerank
 from memhop.search.sparse import Scores, Workspace, union
-from memhop.search.tuning import EVIDENCE, WEIGHTS, Weights
+from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _USED_HITS = 3  # of a recall: the first ones count as used
-_USAGE_POOL = 50  # candidates whose usage is looked up
+_USAGE_POOL = 30  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
 
 
@@ -104,6 +106,20 @@ class _Layered(NamedTuple):
 
     fused: fusion.Fused
     scored: _Scored
+
+
+class _Records:
+    """The records of one recall, each read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: dict[int, Record | None] = {}
+
+    def get(self, id_: int) -> Record | None:
+        """None: it is damaged."""
+        if id_ not in self._read:
+            self._read[id_] = self._store.record(id_)
+        return self._read[id_]
 
 
 class Recaller:
@@ -225,6 +241,7 @@ class Recaller:
         ids = views.units.ids
         lists: dict[int, tuple[float, list[int]]] = {}
         fused_by_layer: dict[int, _Layered] = {}
+        records = _Records(self.store)
         for layer in WEIGHTS:
             mine = scored.rows(np.flatnonzero(layers == layer))
             if not len(mine.docs):
@@ -232,6 +249,7 @@ class Recaller:
             few = len(mine.docs) < fusion.TOP
             units = int(np.count_nonzero(allowed.mask & (views.units.column("layer") == layer))) if few else 0
             fused = self._with_usage(layer, self._fuse(layer, query, mine, views, units), ids[mine.docs])
+            fused = self._reread(layer, fused, query, mine, ids[mine.docs], records)
             order = _best_first(fused, ids[mine.docs], query.limit)
             if len(order):
                 said = {**_weighted(layer, mine), "time": (WEIGHTS[layer].time, mine.time)}
@@ -243,7 +261,7 @@ class Recaller:
         for placed in fusion.merge(lists, ids):
             if len(hits) == query.limit:
                 break
-            record = self.store.record(int(ids[placed.item]))
+            record = records.get(int(ids[placed.item]))
             if record is None:
                 unreadable += 1
                 continue
@@ -272,6 +290,36 @@ class Recaller:
             if counted is not None:
                 usage[row] = weight * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
+
+    def _reread(
+        self,
+        layer: Layer,
+        fused: fusion.Fused,
+        query: Query,
+        scored: _Scored,
+        ids: NDArray[np.uint64],
+        records: _Records,
+    ) -> fusion.Fused:
+        """The layer with its best candidates read again, see `rerank`; all of them stay before the others."""
+        weights = WEIGHTS[layer]
+        if not (weights.value or weights.exact or weights.order or weights.current):
+            return fused
+        rows, candidates = [], []
+        for row in _best_first(fused, ids, RERANK.candidates).tolist():
+            record = records.get(int(ids[row]))
+            if isinstance(record, Note | Message):
+                rows.append(row)
+                candidates.append(Candidate(record.text, record.at, float(fused.total[row])))
+        if len(rows) < 2:
+            return fused
+        uses = scored.words.uses
+        asked = question(query.text, {use.term: use.idf for use in uses}, {use.term: use.variants for use in uses})
+        total, parts = fused.total.copy(), dict(fused.parts)
+        for name, values in rerank(asked, query.when, candidates, weights).items():
+            parts[name] = np.zeros(len(total))
+            parts[name][rows] = values
+            total += parts[name]
+        return fusion.Fused(total, parts, fused.evidence)
 
     def _count(self, hits: list[Found]) -> None:
         for hit in hits[:_USED_HITS]:

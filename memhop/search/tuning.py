@@ -4,6 +4,8 @@ Chosen on the development half of LoCoMo as a whole (five conversations, 997 que
 halving or doubling any of them but the kernel moves the mean of recall@5, @10 and @20 by less than half a point.
 Weights of notes: on the observations of the same conversations as isolated notes, where the data leave the semantic
 weight open between 0.25 and 2, and on questions that share no word with their note, which need the larger one.
+What reads the best candidates again: on the development half of the packs of look-alikes and present values, within
+what the observations bear, which a larger `current` or `states` costs first places. Turns gain nothing from it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,21 @@ class Evidence(NamedTuple):
     trust: float = 0.5  # share of the query's idf mass one unit must hold for lexical evidence to count in full
 
 
+class Rerank(NamedTuple):
+    """How the best candidates of a layer are read again; see `rerank`."""
+
+    candidates: int = 30  # of each layer
+    chars: int = 2000  # of a candidate that are read
+    searched_chars: int = 65_536  # of a candidate, for the place from which to read
+    states: int = 5  # most texts that tell of one subject's states; more of them are a topic
+    known: float = 0.6  # share of the question's idf mass that the best one must have for a subject to be known
+    subject: float = 0.3  # share of the best one's idf mass that a text on the same subject has, if it begins with it
+    sure_subject: float = 0.6  # share that is enough wherever it stands
+    rarest: float = 0.8  # idf that a shared word has of the rarest one's, at least
+    beginning: int = 3  # tokens
+    alike: float = 0.6  # share of tokens in common from which two texts are near copies
+
+
 class Weights(NamedTuple):
     """How channels and priors count inside one layer. Evidence channels first."""
 
@@ -46,14 +63,19 @@ class Weights(NamedTuple):
     time: float = 1.0  # the unit's time lies in a window the question speaks of
     recency: float = 0.0  # newest unit of the layer 1, oldest 0
     usage: float = 0.0  # recalled often before; saturates at 20 recalls
+    value: float = 0.0  # it tells the values asked for; this and the next three are shares of the best score
+    exact: float = 0.0  # it has the question's words and pairs of words letter by letter, and says no where it does
+    order: float = 0.0  # it has the question's words in their order
+    current: float = 0.0  # of texts on one subject it is the newest, or the one of the time asked about
     across: float = 1.0  # of the layer, when lists of several layers are merged
 
 
 WEIGHTS = {
     Layer.MESSAGES: Weights(pooled=0.5, session=0.3, named=1.0, statement=0.8, detail=0.1),
-    Layer.NOTES: Weights(detail=0.1, time=2.0, recency=0.2, usage=0.1),
+    Layer.NOTES: Weights(detail=0.1, time=2.0, recency=0.2, usage=0.1, value=0.5, exact=0.2, order=0.05, current=0.7),
     Layer.TOPICS: Weights(across=0.7),
     Layer.KNOWLEDGE: Weights(),
     Layer.CAPABILITIES: Weights(across=0.5, usage=0.1),
 }
 EVIDENCE = Evidence()
+RERANK = Rerank()

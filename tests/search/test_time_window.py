@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memhop.common.clock import to_datetime
-from memhop.search.time_window import windows
+from memhop.search.time_window import asks_event, asks_first, windows, without_times
 
 DAY = 86_400_000
 ASKED = "2026-05-28T20:26"  # a Thursday
@@ -173,3 +173,51 @@ def test_dates_written_out_are_found_again(day: date, at: int) -> None:
     for text in (day.isoformat(), f"on {day.day} {day:%B} {day.year}", f"{day:%b} {day.day}, {day.year}",
                  f"{day.year}年{day.month}月{day.day}日"):  # fmt: skip
         assert windows(text, asked + at) == expected, text
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("last autumn", "2025-09-01", "2025-12-01"),
+        ("last fall's budget", "2025-09-01", "2025-12-01"),
+        ("last winter", "2025-12-01", "2026-03-01"),
+        ("last spring", "2025-03-01", "2025-06-01"),  # this year's is not over in May
+        ("去年冬天", "2025-12-01", "2026-03-01"),
+        ("去年秋天", "2025-09-01", "2025-12-01"),
+        ("今年春天", "2026-03-01", "2026-06-01"),
+    ],
+)
+def test_seasons(text: str, since: str, until: str) -> None:
+    assert (since, until) in spans(text)
+
+
+def test_no_season_beyond_the_calendar() -> None:
+    assert spans("今年冬天", "9999-12-30T00:00") == []
+
+
+def test_a_coming_season_is_no_window() -> None:
+    assert spans("what are we doing in the summer?") == []
+
+
+def test_without_times_nothing_says_when() -> None:
+    assert without_times("the wall in March").split() == ["the", "wall"]
+    assert without_times("the wall on 2026-05-03").split() == ["the", "wall", "on"]
+    assert without_times("去年冬天太极班几点开始").strip() == "太极班几点开始"
+    assert without_times("三月的时候林静住哪儿").strip() == "的时候林静住哪儿"
+
+
+@pytest.mark.parametrize(
+    ("text", "beginning", "event"),
+    [
+        ("where does Leo live?", False, False),
+        ("where did Leo live before the war?", True, True),
+        ("what was the plan originally?", True, True),
+        ("what did Leo buy?", False, True),
+        ("安安演了什么角色", False, True),
+        ("现在改成什么了？", False, False),
+        ("以前住在哪里", True, False),
+    ],
+)
+def test_what_a_question_is_about(text: str, beginning: bool, event: bool) -> None:
+    assert asks_first(text) is beginning
+    assert asks_event(text) is event

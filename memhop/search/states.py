@@ -1,0 +1,121 @@
+"""The present, and the past: of several texts that tell states of one subject, the one of the time asked about.
+
+    "Ottilie lives in Graz" · "Ottilie moved to Linz"        where does Ottilie live?
+
+The subject is what the best candidate has of the question. A text tells of it if it shares the rarest word of that
+and most of the rest; where none does, the rarest word is enough in a text that begins with it, as notes begin with
+what they are about, and speaks of a change. It does not if it is a near copy which fits the question less well: that
+is a look-alike, about something else. Nor is there a subject where the best one has little of the question, or where
+more than a few texts tell of it: that is a topic.
+
+The state that held at the time asked about is lifted just above the others, and they keep their order by time behind
+it. No text is lifted by more than a bound, and none is lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from memhop.search.reading import Question, Reading
+from memhop.search.time_window import When
+from memhop.search.tuning import RERANK
+
+_CHANGES = frozenset(
+    "now new newly since instead longer anymore again back latest moved moves switched switches changed changes "
+    "replaced replaces renamed upgraded updated raised lowered increased decreased reduced bumped dropped cut doubled "
+    "started starts joined left quit became becomes took handed passed swapped migrated relocated "
+    "transferred rolled reverted rotated extended shortened postponed slips slipped delayed corrected agreed decided "
+    "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起".split()
+)
+_MARGIN = 1e-7  # share by which a text is put above another one
+
+
+def lifts(
+    asked: Question, when: When, readings: Sequence[Reading], scores: Sequence[float], most: float
+) -> list[float]:
+    """What to add to each score (all > 0), 0 for most; `most` at most."""
+    added = [0.0] * len(scores)
+    subject = _subject(asked, when, readings, scores)
+    if not 1 < len(subject) <= RERANK.states:
+        return added
+
+    def in_time(row: int) -> bool:
+        return when.until is None or readings[row].at < when.until
+
+    def later(row: int) -> tuple[bool, int]:
+        at = readings[row].at
+        return in_time(row), -at if when.first else at
+
+    reached = 0.0
+    latest = max(map(later, subject))
+    for key, rows in groupby(sorted(subject, key=later), key=later):
+        if when.until is not None and key == latest:
+            # What was so before a span, and was not changed until its end, was so in it: above what is of the span.
+            reached = max(reached, *scores)
+        level = (1 + _MARGIN) * reached
+        for row in rows:  # of one time: none is later than another
+            lift = max(0.0, level - scores[row])
+            if in_time(row) and lift <= most:
+                added[row] = lift
+            reached = max(reached, scores[row] + added[row])
+    return added
+
+
+def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: Sequence[float]) -> list[int]:
+    """The rows that tell of the best one's subject, that one first; empty when none is known.
+
+    Best is the highest score; for a time past the fullest text, because there what lies in the span scores high.
+    """
+    rows = range(len(scores))
+    best = max(rows, key=lambda row: (when.until is not None and readings[row].covered, scores[row], -row))
+    worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in readings[best].places}
+    if not worth or readings[best].covered < RERANK.known * sum(asked.subject.values()):
+        return []
+    others = [row for row in rows if row != best and not _look_alike(readings[best], readings[row])]
+    subject = [best]
+    for surely in (True, False):
+        if len(subject) == 1:
+            subject += [row for row in others if _same_subject(worth, readings[best], readings[row], surely=surely)]
+    # What tells of the same as one of these does so, too, if that is two words of the question or more.
+    for member in subject[1:]:
+        if sum(term in readings[member].places for term in worth) > 1:
+            subject += [
+                row
+                for row in others
+                if row not in subject and _same_subject(worth, readings[member], readings[row], surely=True)
+            ]
+    return subject
+
+
+def _look_alike(best: Reading, other: Reading) -> bool:
+    """Whether a text tells of something else than the best one: it agrees less with the values asked for, lacks the
+    question as it was asked, or fits it less well though it is a near copy with other words in it than a change."""
+    if other.told < best.told or other.verbatim < best.verbatim:
+        return True
+    common = len(best.distinct & other.distinct)
+    if common < RERANK.alike * max(len(best.distinct), len(other.distinct)):
+        return False
+    if other.exact + other.order >= best.exact + best.order:
+        return False
+    added = {token for token in other.distinct - best.distinct if not token.isdecimal()}
+    # As many words in all, but for the order: who did what to whom. Fewer: the other one only says less.
+    return _CHANGES.isdisjoint(added) and (bool(added) or other.distinct == best.distinct)
+
+
+def _same_subject(worth: Mapping[str, float], known: Reading, other: Reading, *, surely: bool) -> bool:
+    """Whether another text tells of the subject of a known one.
+
+    Args:
+        worth: Terms of the subject, with their idf.
+        surely: Both share most of it. Else the rarest is enough, if the other begins with it and speaks of a change.
+    """
+    had = [term for term in worth if term in known.places]
+    shared = [term for term in had if term in other.places]
+    if not shared or max(worth[term] for term in shared) < RERANK.rarest * max(worth[term] for term in had):
+        return False
+    share = sum(worth[term] for term in shared) / sum(worth[term] for term in had)
+    begin = [min(each.places[term] for term in shared) <= RERANK.beginning for each in (known, other)]
+    if surely:
+        return share >= RERANK.sure_subject and (len(shared) > 1 or all(begin))
+    return share >= RERANK.subject and begin[1] and not _CHANGES.isdisjoint(other.distinct)
