@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 LOCOMO ?= ../shared/data/locomo_dev.json
 
 FUZZ_SECONDS ?= 900
+RESULTS := benches/results
 
-.PHONY: demo test nightly lint bench fuzz clean
+.PHONY: demo test nightly lint bench bench-full bars fuzz clean
 
 $(VENV)/.ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -29,16 +30,43 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Writes benches/results/*.json and the figures in README.md. About two minutes.
-bench: $(VENV)/.ready
-	$(BIN)/python -m benches.locomo $(LOCOMO) --json benches/results/locomo-none.json
-	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder hash --json benches/results/locomo-hash.json
-	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder local --json benches/results/locomo-local.json
-	$(BIN)/python -m benches.opening --json benches/results/opening.json
-	$(BIN)/python -m benches.fuzzy benches/results/fuzzy.json
-	$(BIN)/python -m benches.sharing --json benches/results/sharing.json
-	$(BIN)/python -m benches.crashes --json benches/results/crashes.json
+# What the benches set beside MemHop, and matplotlib.
+$(VENV)/.peers: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,peers]'
+	touch $@
+
+# Writes benches/results/ and the figures in README.md, and says which bars hold. About four minutes on two quiet cores.
+bench: $(VENV)/.peers
+	$(BIN)/python -m benches.locomo $(LOCOMO) --json $(RESULTS)/locomo-none.json
+	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder hash --json $(RESULTS)/locomo-hash.json
+	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder local --json $(RESULTS)/locomo-local.json
+	$(BIN)/python -m benches.notes $(LOCOMO) --split both --json $(RESULTS)/notes-none.json
+	$(BIN)/python -m benches.notes $(LOCOMO) --split both --embedder local --json $(RESULTS)/notes-local.json
+	$(BIN)/python -m benches.multilingual --split both --json $(RESULTS)/multilingual-none.json
+	$(BIN)/python -m benches.opening --json $(RESULTS)/opening.json
+	$(BIN)/python -m benches.fuzzy $(RESULTS)/fuzzy.json
+	$(BIN)/python -m benches.sharing --json $(RESULTS)/sharing.json
+	$(BIN)/python -m benches.speed --json $(RESULTS)/speed.json
+	$(BIN)/python -m benches.peers --json $(RESULTS)/peers.json
+	$(BIN)/python -m benches.plots
 	$(BIN)/python -m benches.readme
+	-$(BIN)/python -m benches.bars
+
+# All of it: also the contextual model (installed when it is not there), the whole crash sweep, a million notes, and the
+# graphs of the peers. About an hour, 10 GB of disk.
+bench-full: $(VENV)/.peers
+	$(BIN)/memhop models install minilm
+	$(BIN)/python -m benches.locomo $(LOCOMO) --embedder minilm --json $(RESULTS)/locomo-minilm.json
+	$(BIN)/python -m benches.notes $(LOCOMO) --split both --embedder minilm --json $(RESULTS)/notes-minilm.json
+	$(BIN)/python -m benches.multilingual --split both --embedder minilm --json $(RESULTS)/multilingual-minilm.json
+	$(BIN)/python -m benches.crashes --json $(RESULTS)/crashes.json
+	$(BIN)/python -m benches.speed --sizes 1000,10000,100000,1000000 --upkeep 100000 --json $(RESULTS)/speed-full.json
+	$(BIN)/python -m benches.peers --sizes 10000,100000,1000000 --full --json $(RESULTS)/peers-full.json
+	$(MAKE) bench
+
+# The bars alone, on the figures that are there; fails if one does not hold.
+bars: $(VENV)/.ready
+	$(BIN)/python -m benches.bars
 
 # Broken and forged files, and single structures; what fails is kept in tests/fuzz/found/.
 fuzz: $(VENV)/.ready

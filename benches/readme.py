@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benches" / "results"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
+OURS_WRITING, OURS_ASKING = "MemHop", "MemHop, whole recall"
 RECALL = ("recall@1", "recall@5", "recall@10", "recall@20", "all@10", "ndcg@10")
 
 
@@ -45,6 +47,7 @@ def figures() -> str:
     """The figures as Markdown."""
     none, local = _load("locomo-none"), _load("locomo-local")
     opening, fuzzy = _load("opening"), _load("fuzzy")
+    speed, peers = _fullest("speed"), _fullest("peers")
     sharing, crashes = _load("sharing")["results"], _load("crashes")["results"]
     environment = none["environment"]
     tasks = opening["results"]["tasks"]
@@ -74,6 +77,19 @@ def figures() -> str:
                 for name, found in sorted(tasks.items(), key=lambda pair: float(pair[1]["wall_ms"]))
             ],
         ),
+        f"**From a thousand notes on**, CPU milliseconds, median (commit `{_commit(speed)}`). Texts have "
+        f"{speed['results']['raw_bytes_per_note']:.0f} bytes on average; the last column is the exponent with which "
+        "cost grows with the number of notes; [time](benches/results/latency.png) and "
+        "[memory](benches/results/memory.png) as pictures.",
+        _speed_table(speed["results"]),
+        f"**Beside other engines**, in one run, calls in turns, CPU milliseconds, median (commit `{_commit(peers)}`). "
+        f"A durable write into {peers['results']['stored']:,} texts:",
+        _beside(peers["results"]["writes"], ("one", "batch, per text"), OURS_WRITING),
+        "A question in 4 to 10 words, the 20 best. Ours is the whole recall, with fusion, records and context; theirs "
+        "the query alone:",
+        _beside(_turned(peers["results"]["words"]), list(peers["results"]["words"]), OURS_ASKING),
+        f"The 20 nearest vectors ({_about(peers['results']['vectors'])}):",
+        _vector_table(peers["results"]["vectors"]),
         f"**Crash sweep**: {crashes['pairs']:,} pairs of boundary and fault ({crashes['boundaries']:,} writes, fsyncs, "
         "truncates, renames, removals and allocations in lives of public calls and of one file, each struck by every "
         f"fault that means something there), {crashes['second_crashes']:,} second crashes during recovery: "
@@ -84,6 +100,16 @@ def figures() -> str:
         _fuzzy_table(fuzzy["results"]),
     ]
     return "\n\n".join(parts)
+
+
+def _commit(loaded: Mapping[str, Any]) -> str:
+    commit: str = loaded["environment"]["commit"]
+    return commit[:12]
+
+
+def _fullest(name: str) -> dict[str, Any]:
+    """The figures of `make bench-full` where they are there, else those of `make bench`."""
+    return _load(f"{name}-full" if (RESULTS / f"{name}-full.json").exists() else name)
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -145,6 +171,93 @@ def _sharing_table(results: Mapping[str, Any]) -> str:
             ["of those, found afterwards", "", f"{together['memhop notes']:,}", f"{together['sqlite rows']:,}"],
         ],
     )
+
+
+def _speed_table(results: Mapping[str, Any]) -> str:
+    sizes = [str(size) for size in results["sizes"]]
+    rows = [
+        [name, *(_cpu(by_size.get(size)) for size in sizes), _exponent(results["growth"].get(name))]
+        for name, by_size in results["operations"].items()
+        if "0" not in by_size
+    ]
+    for moment, by_size in results["memory"].items():
+        rows.append([f"*memory {moment}, MiB*", *(f"{by_size[size]['rss_mib']:.0f}" for size in sizes), ""])
+    for state, by_size in results["file_bytes_per_raw_byte"].items():
+        rows.append([f"*file / text, {state}*", *(f"{by_size[size]:.2f}" for size in sizes), ""])
+    return _table(["", *(f"{int(size):,}" for size in sizes), "growth"], rows)
+
+
+def _beside(engines: Mapping[str, Any], columns: Sequence[str], ours: str) -> str:
+    """Milliseconds of every engine, and how many times as long ours takes."""
+    rows = [
+        [
+            f"**{name}**" if name == ours else name,
+            *(
+                cell
+                for column in columns
+                for cell in (_cpu(facts.get(column, facts)), _times(engines[ours].get(column), facts.get(column)))
+            ),
+        ]
+        for name, facts in sorted(engines.items(), key=lambda pair: _median(pair[1].get(columns[-1], pair[1])))
+    ]
+    return _table(["", *(cell for column in columns for cell in (_titled(column), "ours / it"))], rows)
+
+
+def _turned(by_size: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """size -> engine -> figures, the other way round."""
+    names = dict.fromkeys(name for engines in by_size.values() for name in engines)
+    return {name: {size: found[name] for size, found in by_size.items() if name in found} for name in names}
+
+
+def _vector_table(by_size: Mapping[str, Any]) -> str:
+    size = _most(by_size)
+    engines = by_size[size]["engines"]
+    rows = [
+        [
+            f"**{name}**" if name == OURS_WRITING else name,
+            _cpu(facts),
+            _times(engines[OURS_WRITING], facts),
+            "" if "recall@20" not in facts else f"{facts['recall@20']:.3f}",
+        ]
+        for name, facts in sorted(engines.items(), key=lambda pair: _median(pair[1]))
+    ]
+    return _table(["", f"{size} vectors", "ours / it", "recall@20"], rows)
+
+
+def _most(by_size: Mapping[str, Any]) -> str:
+    """The key, "rows x dimensions", with the most rows."""
+    return max(by_size, key=lambda size: int(size.partition(" ")[0]))
+
+
+def _about(by_size: Mapping[str, Any]) -> str:
+    about: str = by_size[_most(by_size)]["about"]
+    return about
+
+
+def _titled(column: str) -> str:
+    return f"{int(column):,} texts" if column.isdecimal() else column
+
+
+def _cpu(facts: Mapping[str, Any] | None) -> str:
+    if facts is None:
+        return ""
+    if "cpu_p50" not in facts:
+        return "not installed" if "not installed" in facts else ""
+    return f"{facts['cpu_p50']:,.0f}" if facts["cpu_p50"] >= 1_000 else f"{facts['cpu_p50']:.3g}"
+
+
+def _median(facts: Mapping[str, Any]) -> float:
+    """To sort by; what has none comes last."""
+    return float(facts.get("cpu_p50", math.inf))
+
+
+def _times(ours: Mapping[str, Any] | None, theirs: Mapping[str, Any] | None) -> str:
+    there = ours is not None and theirs is not None and "cpu_p50" in ours and "cpu_p50" in theirs
+    return f"{ours['cpu_p50'] / theirs['cpu_p50']:.2f}" if there and ours and theirs else ""
+
+
+def _exponent(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

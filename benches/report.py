@@ -31,6 +31,18 @@ PACKAGES = (
 )
 """Packages whose version can move a figure. One that is not installed is reported as such."""
 
+PEERS = (
+    "tantivy",
+    "apsw",
+    "sqlite-vec",
+    "lmdb",
+    "usearch",
+    "hnswlib",
+    "faiss-cpu",
+    "memvid-sdk",
+)
+"""The same, of what only `benches.peers` runs."""
+
 Cell = str | int | float | None
 """A table cell: floats are printed with one decimal, None as a dash."""
 
@@ -51,12 +63,13 @@ class Environment:
     data_sha256: str
 
 
-def environment(*, seed: int, data_sha256: str) -> Environment:
+def environment(*, seed: int, data_sha256: str, packages: Sequence[str] = PACKAGES) -> Environment:
     """Describe this machine and checkout.
 
     Args:
         seed: What the bench seeds its random choices with.
         data_sha256: Hex digest of the data measured on, as `locomo_data.load` returns it.
+        packages: Whose versions are told.
 
     Never raises for something that cannot be found out: the field then says "unknown" or "not
     installed".
@@ -67,7 +80,7 @@ def environment(*, seed: int, data_sha256: str) -> Environment:
         cores=os.cpu_count() or 1,
         python=f"{platform.python_implementation()} {platform.python_version()}",
         sqlite=sqlite3.sqlite_version,
-        packages={name: _version(name) for name in PACKAGES},
+        packages={name: _version(name) for name in packages},
         commit=_commit(),
         seed=seed,
         data_sha256=data_sha256,

@@ -305,7 +305,10 @@ class Recaller:
         if not (weights.value or weights.exact or weights.order or weights.current):
             return fused
         rows, candidates = [], []
-        for row in _best_first(fused, ids, RERANK.candidates).tolist():
+        best = _best_first(fused, ids, RERANK.candidates)
+        if len(best):
+            best = best[fused.total[best] >= RERANK.within * fused.total[best[0]]]
+        for row in best.tolist():
             record = records.get(int(ids[row]))
             if isinstance(record, Note | Message):
                 rows.append(row)

@@ -80,9 +80,12 @@ def test_only_the_best_are_read_again(tmp_path: Path) -> None:
     """However many notes hold the words, thirty are read again, and all of them stay before the rest."""
     with memory(tmp_path / "a.meh") as db:
         db.remember_many(
-            [{"text": f"kiln number {number} fires {number} pots", "at": NOW - DAY} for number in range(100)]
+            [
+                {"text": f"the kiln of potter {number} fires {30 + number % 2} pots", "at": NOW - DAY}
+                for number in range(100)
+            ]
         )
-        hits = db.recall("which kiln fires 35 pots", limit=100).hits
+        hits = db.recall("which kiln fires 31 pots", limit=100).hits
         assert len(hits) == 100
         again = [place for place, hit in enumerate(hits) if {"value", "exact", "order", "current"} & hit.parts.keys()]
         assert again
