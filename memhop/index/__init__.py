@@ -19,6 +19,7 @@ a key and replace older rows of the same owner).
     meaning     vectors        cosine, exact or by sign bits first                slabs
                 late           token-by-token similarity                          slabs
     belonging   groups         key -> ids in order                                parts
+                entries        the arrays behind it, and merging them
     tools       columns        integers of a part in few bytes                    parts
                 growable       an array that grows
                 ranking        the best k in one fixed order

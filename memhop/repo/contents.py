@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from memhop.index.columns import Column
-from memhop.index.groups import EntryPart
+from memhop.index.entries import EntryPart
 from memhop.index.parts import lengths_of
 from memhop.index.postings import Postings, hash_terms
 from memhop.repo.views import COLUMNS

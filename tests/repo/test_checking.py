@@ -18,7 +18,7 @@ from memhop.common.ids import from_hex, to_hex
 from memhop.core.batch import Write
 from memhop.core.disk import DiskFile, FileDisk
 from memhop.core.meh_file import MehFile
-from memhop.index.groups import EntryPart
+from memhop.index.entries import EntryPart
 from memhop.repo import vectors
 from memhop.repo.checking import check
 from memhop.repo.codec import RECORD_TYPES, encode
