@@ -7,6 +7,8 @@ from memhop.common.ids import to_hex
 from memhop.repo import l0_profile, l2_context, l3_knowledge, l4_archive, l5_capability, l7_trajectory
 from memhop.repo.record import Tier
 
+_TIERS = tuple(tier.label for tier in Tier)
+
 
 def note(record: l4_archive.Note, *, created: bool = False, copies: int = 0) -> results.Note:
     """`copies`: how often its words were remembered since this version, see `l6_usage`."""
@@ -24,7 +26,7 @@ def note(record: l4_archive.Note, *, created: bool = False, copies: int = 0) -> 
         created_at=record.created_at,
         updated_at=record.updated_at,
         rev=record.rev,
-        tier=Tier(record.tier).label,
+        tier=_TIERS[record.tier],
         pinned=record.pinned,
         external_id=record.external_id or None,
         copies=record.copies + copies,

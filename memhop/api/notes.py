@@ -18,7 +18,7 @@ import msgspec
 
 from memhop.api import convert, results
 from memhop.common.clock import time_or_now
-from memhop.common.config import LIMITS, check_metadata, check_names, check_text, name_or
+from memhop.common.config import LIMITS, check_metadata, check_name, check_names, check_text
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo import l4_archive
@@ -61,28 +61,32 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
     Raises:
         InvalidRequest: a value does not do, or a name is unknown.
     """
-    unknown = sorted(set(map(str, values)) - NOTE_FIELDS)
-    if unknown:
+    if not NOTE_FIELDS.issuperset(values):
+        unknown = sorted(set(map(str, values)) - NOTE_FIELDS)
         raise InvalidRequest("no such argument", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(NOTE_FIELDS)))
+    get = values.get
 
     def name(field: str, default: str) -> str:
-        return name_or(default, values.get(field), field=where + field)
+        value = get(field)
+        return default if value is None else check_name(value, field=where + field)
 
-    links = () if values.get("links") is None else values["links"]
-    tags = () if values.get("tags") is None else values["tags"]
+    links, tags, metadata, at = get("links"), get("tags"), get("metadata"), get("at")
+    links = () if links is None else links
     if not isinstance(links, list | tuple) or len(links) > LIMITS.links:
         raise InvalidRequest("not a list of ids", field=f"{where}links", allowed=f"at most {LIMITS.links} ids")
     return Draft(
-        text=check_text(values.get("text"), field=f"{where}text"),
+        text=check_text(get("text"), field=f"{where}text"),
         project=name("project", "default"),
         kind=name("kind", "note"),
         status=name("status", ""),
-        tags=check_names(tags, field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars),
-        metadata=check_metadata({} if values.get("metadata") is None else values["metadata"], field=f"{where}metadata"),
+        tags=check_names(tags, field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
+        if tags is not None
+        else (),
+        metadata=check_metadata(metadata, field=f"{where}metadata") if metadata is not None else {},
         links=tuple(from_hex(link, field=f"{where}links") for link in links),
         source=name("source", ""),
-        at=time_or_now(values.get("at"), field=f"{where}at", now_ms=now_ms),
-        given_at=values.get("at") is not None,
+        at=time_or_now(at, field=f"{where}at", now_ms=now_ms),
+        given_at=at is not None,
         external_id=name("external_id", ""),
         idempotency_key=name("idempotency_key", ""),
     )
@@ -109,12 +113,13 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
     for link in wanted.links:
         if store.file.locate(link) is None:
             raise NotFound(f"no record has the id {to_hex(link)}", field="links")
-    existing = _existing(store, batch, wanted, pending)
+    groups = _groups(wanted)
+    existing = _existing(store, batch, wanted, groups, pending)
     if existing is not None:
         updated = _updated(existing, wanted, now_ms)
         if updated is not existing:
             batch.put(updated)
-        _remember(pending, updated)
+        pending |= dict.fromkeys(_groups(updated).values(), updated)
         said_again = not wanted.external_id and not _is_retry(existing, wanted)
         usage = store.count_copy(batch, existing.id) if said_again else batch.find(Usage, usage_id(existing.id))
         return convert.note(updated, copies=usage.copies if usage else 0)
@@ -139,7 +144,7 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
         wanted.text,
         wanted.at,
     )
-    _remember(pending, note)
+    pending |= dict.fromkeys(groups.values(), note)
     return convert.note(note, created=True)
 
 
@@ -152,14 +157,9 @@ def _groups(note: Note | Draft) -> dict[str, int]:
     return found
 
 
-def _remember(pending: dict[int, Note], note: Note) -> None:
-    for group in _groups(note).values():
-        pending[group] = note
-
-
-def _existing(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note]) -> Note | None:
-    groups = _groups(wanted)
-
+def _existing(
+    store: Store, batch: Batch, wanted: Draft, groups: Mapping[str, int], pending: Mapping[int, Note]
+) -> Note | None:
     def members(group: int) -> list[Note]:
         if group in pending:
             return [pending[group]]

@@ -12,14 +12,22 @@ from collections.abc import Callable
 from memhop.common.errors import InvalidRequest
 
 _DIGITS = frozenset("0123456789abcdef")
+_digest: Callable[[bytes], int] | None = None  # loaded at the first hash
 _SEPARATOR = "\x1f"  # cannot be confused with a digit of a time or id inside a key
 
 
 def key_hash(*parts: object) -> int:
     """xxh3_64 of the parts, for natural keys and group keys. Cost: about 0.3 us for short parts."""
+    digest = _digest or _load()
+    return digest(_SEPARATOR.join(map(str, parts)).encode("utf-8", "surrogatepass")) or 1
+
+
+def _load() -> Callable[[bytes], int]:
+    global _digest
     import xxhash
 
-    return xxhash.xxh3_64_intdigest(_SEPARATOR.join(map(str, parts)).encode("utf-8", "surrogatepass")) or 1
+    _digest = xxhash.xxh3_64_intdigest
+    return _digest
 
 
 def make_id(kind: str, *key: object, taken: Callable[[int], bool]) -> int:

@@ -18,6 +18,7 @@
     sync         group commit
     writer       append, fsync, roll back
     checkpoint   publish a new segment
+    merge        several segments made one, in steps
     reading      the reading half of a handle
     snapshot     the records of one moment, read beside a writer
     past         what the log said at an earlier commit

@@ -1,4 +1,4 @@
-"""Checkpoint: one new segment, a manifest, and a header that names them.
+"""Checkpoint: one new segment, a manifest, and a header that names them. Merging: the same without what is new.
 
 Order on the disk: segment and manifest behind the published end, fsync, the older header, fsync. Until the header
 is there the old checkpoint is the valid one, and everything new is a tail that replay steps over.
@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memhop.common.errors import InvalidRequest
-from memhop.core.manifest import MAX_SEGMENTS, Manifest
+from memhop.core.manifest import Manifest
 from memhop.core.records import RecordIndex
-from memhop.core.segment import Segment
+from memhop.core.segment import MAX_SEGMENTS, IndexArrays, Segment, SegmentInfo
 from memhop.core.views import write_manifest, write_segment
 from memhop.core.writer import LogWriter, next_header
 
@@ -75,3 +75,51 @@ def checkpoint(
     if suffix is not None:
         state.records = RecordIndex((*kept, *made), state.reader.size_of, records.live_bytes)
         state.tail = []
+
+
+def write_merged(
+    writer: LogWriter, suffix: Sequence[Segment], index: IndexArrays, sections: Mapping[str, SectionData]
+) -> SegmentInfo:
+    """Write a segment that says what `suffix`, the newest segments, say. `publish_merged` makes it one that counts.
+
+    Needs the lock. Raises StorageError: the disk failed.
+    """
+    writer.check()
+    state = writer.state
+    writer.wrote = True
+    with writer.guard():
+        info = write_segment(
+            state.file,
+            state.end,
+            salt=state.identity.salt,
+            number=suffix[-1].number + 1,
+            commits=(suffix[0].first_commit, suffix[-1].last_commit),
+            index=index,
+            sections=sections,
+        )
+    state.end += info.bytes
+    writer.allocated = max(writer.allocated, state.end)
+    return info
+
+
+def publish_merged(writer: LogWriter, suffix: Sequence[Segment], info: SegmentInfo) -> None:
+    """Put a merged segment in place of `suffix`. The checkpoint covers what it did. Needs leader and lock.
+
+    Raises:
+        StorageError: the disk failed; the old segments stay in use.
+    """
+    writer.check()
+    state, records = writer.state, writer.state.records
+    old = state.manifest
+    assert old is not None
+    offset = state.end
+    kept = old.segments[: len(old.segments) - len(suffix)]
+    manifest = old._replace(segments=(*kept, info), previous=state.manifest_offset)
+    with writer.guard():
+        state.end = write_manifest(state.file, offset, salt=state.identity.salt, manifest=manifest)
+    writer.allocated = max(writer.allocated, state.end)
+    writer.sync_all()
+    writer.write_header(next_header(state, covered=old.covered, manifest=offset))
+    state.manifest, state.manifest_offset = manifest, offset
+    state.reader.remap(state.end)
+    records.swap(suffix, Segment(info, state.reader.mapping))

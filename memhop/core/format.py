@@ -67,6 +67,9 @@ one was written), length u64 (bytes from the start of its batch to this frame), 
 zero u32, previous digest 32, digest 32. The digest is BLAKE2b-256 over the previous digest, bytes 10..23 and the
 payload of each frame, and number, time_ms, count. It does not depend on offsets or salt: equal digest, equal history.
 
+A manifest may stand behind commits it does not cover: where segments are merged, a checkpoint gets other segments and
+covers what it did.
+
 Segment payload: sections (flat arrays), each starting at a file offset divisible by 64. Manifest payload: JSON,
 see core/manifest.py; it holds the directory of the sections, their typecodes and CRC-32s.
 

@@ -235,7 +235,7 @@ def rebuild_base(state: LogState) -> None:
     window = Window(state.file, covered.end)
     for batch in Replay(window, state.identity.salt, state.identity.base, covered):
         index.apply(batch.frames)
-    state.records.base = {id_: row for id_, row in index.delta.items() if row[0]}
+    state.records.replace({id_: row for id_, row in index.delta.items() if row[0]})
 
 
 def locate_healing(state: LogState, id_: int) -> tuple[int, int] | None:

@@ -27,9 +27,8 @@ from memhop.core.format import (
     SECTION_ALIGNMENT,
     Point,
 )
-from memhop.core.segment import INDEX_TYPES, ITEM_SIZES, MAX_NAME, MAX_SECTIONS, Section, SegmentInfo
+from memhop.core.segment import INDEX_TYPES, ITEM_SIZES, MAX_NAME, MAX_SECTIONS, MAX_SEGMENTS, Section, SegmentInfo
 
-MAX_SEGMENTS = 256  # live at once; tiering keeps it near the logarithm of the record count
 MAX_SEGMENT_NUMBER = 2**31  # fits into 32 bits for those who store it, with as much room to count on
 MAX_META = 4 * 1024 * 1024
 _SECTION_FIELDS = 5

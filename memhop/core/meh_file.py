@@ -35,6 +35,7 @@ from memhop.core.writer import LogWriter
 if TYPE_CHECKING:
     from memhop.core.backup import Original
     from memhop.core.compaction import CompactReport
+    from memhop.core.merge import Merge
     from memhop.core.past import Moment
     from memhop.core.segment import SectionData
     from memhop.core.snapshot import Snapshot
@@ -272,6 +273,14 @@ class MehFile(Turns):
             fresh = state.head.number > state.covered.number or bool(plan and plan.suffix)
             if plan is not None and (fresh or meta != self.meta):
                 checkpoint(self._writer, plan.suffix if fresh else None, sections, meta)
+
+    def plan_merge(self) -> Merge | None:
+        """Segments that make up a full one by now, to be merged beside the writing of commits; None: it is not time."""
+        from memhop.core.merge import Merge
+
+        with self._writer.lock:
+            suffix = self._state().records.waiting()
+            return Merge(self, self._writer, suffix) if suffix else None
 
     def compact(
         self,

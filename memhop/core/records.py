@@ -14,7 +14,14 @@ from typing import NamedTuple
 
 from memhop.core.format import DELETED
 from memhop.core.frame import FrameRef
-from memhop.core.segment import TOMBSTONE_KIND, IndexArrays, Segment, merge_indexes
+from memhop.core.segment import MAX_SEGMENTS, TOMBSTONE_KIND, IndexArrays, Segment, merge_indexes
+
+TIER = 4_096  # rows of a segment that is not small
+FULL = 120_000  # rows of a segment that is merged no more by itself
+
+
+_MOST_WAITING = 48  # segments
+_MOST_ABSENT = 4_096
 
 
 class Entry(NamedTuple):
@@ -40,6 +47,7 @@ class RecordIndex:
         self.segments = tuple(segments)
         self.delta: dict[int, tuple[int, int]] = {}
         self.base: dict[int, tuple[int, int]] | None = None
+        self._absent: set[int] = set()  # ids that no segment has: a new one is asked for several times
         self.live_bytes = live_bytes
         self._size_of = size_of
 
@@ -57,8 +65,21 @@ class RecordIndex:
 
         Cost: O(segments * log records).
         """
-        row = self.delta.get(id_) or self._settled(id_)
+        row = self.delta.get(id_)
+        if row is None:
+            if id_ in self._absent:
+                return None
+            row = self._settled(id_)
+            if row is None:
+                if len(self._absent) >= _MOST_ABSENT:
+                    self._absent.clear()
+                self._absent.add(id_)
         return row if row is not None and row[0] != TOMBSTONE_KIND else None
+
+    def replace(self, base: dict[int, tuple[int, int]]) -> None:
+        """Use these rows in place of those in the segments."""
+        self.base = base
+        self._absent.clear()
 
     def _settled(self, id_: int) -> tuple[int, int] | None:
         if self.base is not None:
@@ -101,17 +122,42 @@ class RecordIndex:
     def plan(self, *, everything: bool) -> tuple[Segment, ...]:
         """The newest segments that the next checkpoint merges with the delta.
 
-        The logarithmic method: going back in time, take in a segment while it is at most twice as large as what
-        has been gathered. Each row is rewritten O(log n) times, and O(log n) segments stay.
+        Small segments by the logarithmic method: going back in time, take one in while it is at most twice as large as
+        what has been gathered; each row is rewritten O(log n) times. Those of `TIER` rows and more wait until they make
+        up a full one together, see `waiting`. Who never merges those sees them merged here when there are too many.
         """
-        if everything or self.base is not None:
+        if everything or self.base is not None or len(self.segments) >= MAX_SEGMENTS // 2:
             return self.segments
+        waiting = self.waiting()
+        if len(waiting) >= _MOST_WAITING:
+            return waiting
         gathered = len(self.delta)
         first = len(self.segments)
-        while first and self.segments[first - 1].records <= 2 * gathered:
+        while first and self.segments[first - 1].records < TIER and self.segments[first - 1].records <= 2 * gathered:
             first -= 1
             gathered += self.segments[first].records
         return self.segments[first:]
+
+    def waiting(self) -> tuple[Segment, ...]:
+        """The newest segments if they make up a full one, of `FULL` rows: it is time to merge them. Else ().
+
+        A full one is left alone from then on: merging everything again and again would fill the file with dead
+        segments. So each row is rewritten once more, N / FULL full segments stay, and FULL / TIER others at most.
+        """
+        first, rows = len(self.segments), 0
+        while first and self.segments[first - 1].records < FULL // 2:
+            first -= 1
+            rows += self.segments[first].records
+        return self.segments[first:] if rows >= FULL and self.base is None else ()
+
+    def merged_alone(self, suffix: Sequence[Segment]) -> IndexArrays:
+        """The record index of `suffix`, the newest segments, as one."""
+        drop = len(suffix) == len(self.segments)
+        return merge_indexes([segment.index() for segment in suffix], {}, drop_tombstones=drop)
+
+    def swap(self, suffix: Sequence[Segment], merged: Segment) -> None:
+        """Use `merged` in place of `suffix`, the newest segments. What is newer stays as it is."""
+        self.segments = (*self.segments[: len(self.segments) - len(suffix)], merged)
 
     def merged(self, suffix: Sequence[Segment]) -> IndexArrays:
         """The record index of `suffix` (from `plan`) and the delta as one."""

@@ -7,6 +7,7 @@ segment: ids ascending, with the offset of the newest frame of each and its kind
 
 from __future__ import annotations
 
+import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     SectionData = tuple[str, Values]  # typecode, values
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "i": 4, "q": 8, "f": 4, "d": 8}
+MAX_SEGMENTS = 256  # live at once
 MAX_SECTIONS = 256  # of one segment, core's three included
 MAX_NAME = 64
 CORE_PREFIX = "core."
@@ -31,6 +33,7 @@ IDS, OFFSETS, KINDS = "core.ids", "core.offsets", "core.kinds"
 INDEX_TYPES = {IDS: "Q", OFFSETS: "Q", KINDS: "B"}  # every segment has these
 TOMBSTONE_KIND = 0
 _NUMPY_FROM = 20_000  # rows; below, loading numpy costs more than it saves
+_LOADED_FROM = 1_000  # rows, where it is loaded
 
 assert all(array(code).itemsize == size for code, size in ITEM_SIZES.items())
 
@@ -81,6 +84,7 @@ class Segment:
         self._mapping = mapping
         self._sections = {section.name: section for section in info.sections}
         self._views: dict[str, memoryview] = {}
+        self._index: tuple[memoryview, memoryview, memoryview] | None = None
 
     def names(self) -> Iterable[str]:
         """The names of all sections, core's own included."""
@@ -107,10 +111,12 @@ class Segment:
 
     def index(self) -> tuple[memoryview, memoryview, memoryview]:
         """The record index: ids, offsets, kinds. Raises Corrupt as `view` does, also if the lengths disagree."""
-        arrays = self.view(IDS), self.view(OFFSETS), self.view(KINDS)
-        if not len(arrays[0]) == len(arrays[1]) == len(arrays[2]) == self.records:
-            raise Corrupt("record index", offset=self.info.offset)
-        return arrays
+        if self._index is None:
+            arrays = self.view(IDS), self.view(OFFSETS), self.view(KINDS)
+            if not len(arrays[0]) == len(arrays[1]) == len(arrays[2]) == self.records:
+                raise Corrupt("record index", offset=self.info.offset)
+            self._index = arrays
+        return self._index
 
 
 class IndexArrays(NamedTuple):
@@ -140,10 +146,10 @@ def merge_indexes(
         delta: id -> (kind, offset), newer than all of them.
         drop_tombstones: True if nothing older remains which they would hide.
 
-    Cost: O(rows log rows); numpy above 20,000 rows.
+    Cost: O(rows log rows); numpy above 20,000 rows, and above 1,000 where it is loaded already.
     """
     rows = sum(len(ids) for ids, _, _ in older) + len(delta)
-    if rows >= _NUMPY_FROM:
+    if rows >= (_LOADED_FROM if "numpy" in sys.modules else _NUMPY_FROM):
         return _merge_with_numpy(older, delta, drop_tombstones)
     merged: dict[int, tuple[int, int]] = {}
     for ids, offsets, kinds in older:

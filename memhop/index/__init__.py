@@ -2,7 +2,8 @@
 
 They take ids, ordinals, terms and vectors, never a record, and open no file. What they share is told in two places:
 `parts` (immutable arrays of a checkpoint, used in place, plus one delta in memory; `seal` merges, `attach` takes the
-result) and `slabs` (rows that arrive under a key and replace older rows of the same owner).
+result; `merging` does it a step at a time and without the delta, `swap` takes that) and `slabs` (rows that arrive under
+a key and replace older rows of the same owner).
 
     text        tokenizer      any text to index terms and query terms
                 scripts        character classes of the writing systems
@@ -11,6 +12,7 @@ result) and `slabs` (rows that arrive under a key and replace older rows of the 
                 neighbours     the unit before and after with the same label
     words       bm25           where each term occurs, and how strongly           parts
                 postings       the arrays behind it, and merging them
+                occurrences    the same of what came last, not yet sorted
                 fuzzy          words spelt nearly so, or beginning alike
                 signatures     exact filters that make it fast
                 bk_tree        the tree that can take their place
@@ -18,7 +20,9 @@ result) and `slabs` (rows that arrive under a key and replace older rows of the 
                 late           token-by-token similarity                          slabs
                 contextual     the same with vectors of tokens where they stand   late, slabs
     belonging   groups         key -> ids in order                                parts
-    tools       growable       an array that grows
+                entries        the arrays behind it, and merging them
+    tools       columns        integers of a part in few bytes                    parts
+                growable       an array that grows
                 ranking        the best k in one fixed order
 
 Ordinals are dense, in order of arrival. Deaths are bits in `units.live`; the statistics of `bm25` and the results of

@@ -12,11 +12,13 @@ neither scores nor counts.
 Sections of a part, where `T` terms have `P` postings over `D` units:
 
     hashes    u8[T]    xxh3_64 of the term in UTF-8, ascending: a search in it replaces a dictionary
-    postings  u8[T+1]  offsets into the two below
-    docs      u4[P]    unit, counted from the part's first ordinal; ascending within a term
-    tfs       u2[P]    occurrences in the unit; 65535 means that many or more
-    lengths   u4[D]    terms of each unit; 0 for a unit that has none
-    texts     u8[T+1]  offsets into `text`
+    counts    n4[T*B]  rows in `docs`: B for each term, one for each block of 65536 units
+    docs      n4[P]    unit, counted from the part's first ordinal; ascending within a term. u2 of a part of more than
+                       65536 units: counted from the first of its block. B is 1 unless that is so
+    repeats   n4[R]    where in `docs` a unit holds the term more than once: how far behind the place before
+    tfs       n2[R]    how often, there; 65535 means that many or more
+    lengths   n4[D]    terms of each unit; 0 for a unit that has none
+    texts     n4[T]    bytes of each term in `text`
     text      u1[]     the terms themselves, for the fuzzy vocabulary
 
 Two terms with one hash would be taken for one; at a million terms the odds are 3e-8.
@@ -25,21 +27,20 @@ Two terms with one hash would be taken for one; at a million terms the odds are 
 from __future__ import annotations
 
 import math
-from array import array
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
 from memhop.index.growable import GrowableArray
-from memhop.index.parts import Part, Sections, damaged, section
-from memhop.index.postings import Postings, hash_term, hash_terms, member, merge
+from memhop.index.occurrences import Occurrences
+from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed
+from memhop.index.postings import Postings, blocks_for, hash_term, hash_terms, join, member, merge
 
-_MAX_TF: Final = 0xFFFF
+_SLICE: Final = 200_000  # postings that `merging` sorts at a time
 
 
 class Bm25Index:
@@ -57,6 +58,8 @@ class Bm25Index:
             raise InvalidRequest(f"{b} is out of range", field="b", allowed="0..1")
         self.k1 = k1
         self.b = b
+        self._parts: list[_AttachedPart] = []
+        self._lengths: GrowableArray | None = None
         self.attach(())
 
     def attach(self, parts: Sequence[tuple[int, Part]]) -> None:
@@ -66,22 +69,35 @@ class Bm25Index:
             parts: (first ordinal, sections), oldest first, without gaps: the next part or the delta begins where one
                 ends. The arrays are kept and used in place.
 
-        Cost: O(parts). Sections are fetched at first use.
+        Cost: O(parts). Sections are fetched at first use. What was fetched of a part is kept if the same object comes
+        again, and begins where it did.
         """
-        self._parts = [_AttachedPart(first, part) for first, part in parts]
-        self._delta: dict[str, tuple[array[int], array[int]]] = {}
-        self._lengths: GrowableArray | None = None
+        common = 0
+        for old, (first, part) in zip(self._parts, parts, strict=False):
+            if old.first != first or old.sections is not part:
+                break
+            common += 1
+        self._parts[common:] = [_AttachedPart(first, part) for first, part in parts[common:]]
+        self._delta_or_none: Occurrences | None = None
+        if self._lengths is not None:
+            if 0 < common < len(parts) and len(self._lengths) >= parts[common][0]:
+                self._lengths.truncate(parts[common][0])
+            else:
+                self._lengths = None
         self._known: tuple[tuple[int, int], Statistics] | None = None
 
-    def check(self, units: int) -> None:
+    def check(self, units: int, *, since: int = 0, until: int | None = None) -> None:
         """Raises Corrupt if a part could not have been made by `seal`, or if the parts are not for so many units.
+
+        Args:
+            since, until: Look at these parts only.
 
         Cost: reads every section once.
         """
-        for part in self._parts:
+        for part in self._parts[since:until]:
             part.postings.check()
-        if len(self._all_lengths()) != units:
-            raise damaged(f"postings of {len(self._all_lengths())} units, and {units} units")
+        if self._size != units:
+            raise damaged(f"postings of {self._size} units, and {units} units")
 
     def add(self, ordinal: int, terms: Sequence[str]) -> None:
         """Index one unit. Ordinals come in ascending order; those left out are units without terms.
@@ -89,20 +105,12 @@ class Bm25Index:
         Raises:
             InvalidRequest: the ordinal was passed already.
 
-        Cost: about 0.5 us per distinct term.
+        Cost: about 0.1 us per term.
         """
-        lengths = self._all_lengths()
-        if ordinal < len(lengths):
-            raise InvalidRequest(f"{ordinal} was passed already", field="ordinal", allowed=f">= {len(lengths)}")
-        lengths.extend_to(ordinal + 1)
-        lengths.view[ordinal] = len(terms)
-        delta = self._delta
-        for term, count in Counter(terms).items():
-            posting = delta.get(term)
-            if posting is None:
-                posting = delta[term] = (array("I"), array("H"))
-            posting[0].append(ordinal)
-            posting[1].append(min(count, _MAX_TF))
+        delta = self._delta_or_none or self._delta
+        if ordinal < delta.first + len(delta):
+            raise InvalidRequest(f"{ordinal} was passed already", field="ordinal", allowed=f">= {self._size}")
+        delta.add(ordinal, terms)
 
     @property
     def lengths(self) -> NDArray[np.uint32]:
@@ -135,7 +143,7 @@ class Bm25Index:
             fresh = ~member(hashes, seen)
             yield from part.postings.terms(np.flatnonzero(fresh))
             seen = np.union1d(seen, hashes[fresh]) if len(seen) else hashes
-        delta = list(self._delta)
+        delta = self._delta.terms()
         fresh = ~member(hash_terms(delta), seen)
         yield from (delta[i] for i in np.flatnonzero(fresh).tolist())
 
@@ -145,35 +153,84 @@ class Bm25Index:
         Survivors are renumbered from 0 in their order. Changes nothing here: the caller stores the sections and
         attaches anew. Cost: O(postings merged * log of the number of parts).
         """
-        lengths = self._all_lengths()
-        lengths.extend_to(len(live))
         parts = self._parts[first_part:]
-        start = parts[0].first if parts else self._delta_start()
+        start = parts[0].first if parts else self._delta.first
         survivors = live[start:]
         number = np.cumsum(survivors, dtype=np.int64) - 1
+        lengths = np.zeros(len(survivors), np.uint32)
+        known = self._all_lengths().view[start:]
+        lengths[: len(known)] = known
         sources = [
             part.postings.renumbered(survivors[part.first - start :], number[part.first - start :]) for part in parts
         ]
-        delta_start = self._delta_start()
-        delta = Postings.from_delta(self._delta, delta_start, len(live) - delta_start)
-        sources.append(delta.renumbered(survivors[delta_start - start :], number[delta_start - start :]))
+        begin = self._delta.first
+        delta = self._delta.postings(len(live) - begin)
+        sources.append(delta.renumbered(survivors[begin - start :], number[begin - start :]))
         merged = merge(sources)
-        return {"lengths": lengths.view[start:][survivors], **merged.sections()}
+        blocks = blocks_for(merged.units, len(merged.docs), len(merged.hashes))
+        return {
+            "lengths": narrowed(lengths[survivors]),
+            **merged.in_blocks(blocks).sections(),
+        }
 
-    def _all_lengths(self) -> GrowableArray:
-        if self._lengths is None:
-            expected = self._parts[0].first if self._parts else 0
+    def merging(self, first_part: int) -> Generator[None, None, Sections]:
+        """Merge parts[first_part:] into the sections of one part, pausing now and then. The delta may grow meanwhile.
+
+        Nothing is renumbered, so dead units stay. The sections are for `swap`. No parts may be attached in between.
+        """
+        parts = self._parts[first_part:]
+        start = parts[0].first
+        units = self._delta.first - start
+        sources = [part.postings for part in parts]
+        blocks = blocks_for(units, sum(len(s.docs) for s in sources), sum(len(s.hashes) for s in sources))
+        slices = sum(len(source.docs) for source in sources) // _SLICE + 1
+        pieces = []
+        for number in range(slices):  # hashes are spread evenly
+            low = (number << 64) // slices
+            high = ((number + 1) << 64) // slices if number < slices - 1 else None
+            cut = [
+                source.between(low, high).moved(part.first - start, units)
+                for source, part in zip(sources, parts, strict=True)
+            ]
+            pieces.append(merge(cut).in_blocks(blocks))
+            yield
+        joined = join(pieces)
+        yield
+        lengths = np.concatenate([part.lengths for part in parts])
+        return {"lengths": narrowed(lengths), **joined.sections()}
+
+    def swap(self, first_part: int, part: Part) -> None:
+        """Use a part made by `merging` in place of parts[first_part:]."""
+        if self._lengths is not None:
+            self._all_lengths()  # or lengths that end between the old parts could not be gone on with
+        self._parts[first_part:] = [_AttachedPart(self._parts[first_part].first, part)]
+
+    @property
+    def _delta(self) -> Occurrences:
+        if self._delta_or_none is None:
+            expected = 0
             for part in self._parts:
                 if part.first != expected:
                     raise damaged(f"part begins at unit {part.first}, the one before ends at {expected}")
                 expected += len(part.lengths)
-            if self._parts and self._parts[0].first != 0:
-                raise damaged(f"the oldest part begins at unit {self._parts[0].first}")
-            self._lengths = GrowableArray("u4", [part.lengths for part in self._parts])
-        return self._lengths
+            self._delta_or_none = Occurrences(expected)
+        return self._delta_or_none
 
-    def _delta_start(self) -> int:
-        return self._parts[-1].first + len(self._parts[-1].lengths) if self._parts else 0
+    @property
+    def _size(self) -> int:
+        return self._delta.first + len(self._delta)
+
+    def _all_lengths(self) -> GrowableArray:
+        """The lengths of all units so far. Put together at the first question, then kept up."""
+        delta = self._delta
+        if self._lengths is None:
+            self._lengths = GrowableArray("u4")
+        for part in self._parts:
+            if part.first >= len(self._lengths):
+                self._lengths.extend(part.lengths)
+        if len(self._lengths) < self._size:
+            self._lengths.extend(delta.lengths(len(self._lengths) - delta.first))
+        return self._lengths
 
     def _find(self, term: str) -> Iterator[Found]:
         """The term's postings, of each part that has it and of the delta."""
@@ -183,10 +240,9 @@ class Bm25Index:
                 found = part.postings.find(hash_)
                 if found is not None:
                     yield Found(part.first, *found)
-        posting = self._delta.get(term)
-        if posting is not None:
-            # Copies: an array that lends its memory cannot grow, and an exception may keep a view alive for long.
-            yield Found(0, np.array(posting[0], np.uint32), np.array(posting[1], np.uint16))
+        recent = self._delta.find(term)
+        if recent is not None:
+            yield Found(self._delta.first, *recent)
 
     def _statistics(self, live: NDArray[np.bool_]) -> Statistics:
         lengths = self._all_lengths().view
@@ -268,7 +324,7 @@ class TermPostings:
             if not len(part.docs):
                 continue
             place = ordinals - part.first
-            there = np.searchsorted(part.docs, place.astype(np.uint32))
+            there = np.searchsorted(part.docs, place.astype(part.docs.dtype))  # what does not fit is not there
             there[there == len(part.docs)] = 0
             rows = np.flatnonzero((part.docs[there] == place) & (place >= 0))
             result[rows] = self.strength(ordinals[rows], part.tfs[there[rows]])
@@ -279,8 +335,8 @@ class Found(NamedTuple):
     """A term's postings in one part: unit numbers counted from `first`, ascending, and occurrences."""
 
     first: int
-    docs: NDArray[np.uint32]
-    tfs: NDArray[np.uint16]
+    docs: NDArray[Any]
+    tfs: NDArray[Any]
 
     def ordinals(self) -> NDArray[np.int64]:
         return self.docs + np.int64(self.first)
@@ -300,12 +356,12 @@ class _AttachedPart:
 
     def __init__(self, first: int, part: Part) -> None:
         self.first = first
-        self._part = part
+        self.sections = part
 
     @cached_property
-    def lengths(self) -> NDArray[np.uint32]:
-        return section(self._part, "lengths", "u4")
+    def lengths(self) -> NDArray[Any]:
+        return narrow_section(self.sections, "lengths")
 
     @cached_property
     def postings(self) -> Postings:
-        return Postings.from_part(self._part, len(self.lengths))
+        return Postings.from_part(self.sections, len(self.lengths))

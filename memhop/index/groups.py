@@ -10,55 +10,66 @@ may hold the +1 it takes back.
 Sections of a part with `K` keys and `E` entries:
 
     keys     u8[K]    ascending
-    offsets  u8[K+1]  into the three below
+    offsets  n8[K+1]  into the three below
+    orders   i8[E]    ascending within a key, then by id; a column, see `columns`
+    ids      u8[E]    a column
+    removed  u1[E]    1: sign -1. Absent with `counts`: none is
     counts   i8[K]    sum of the key's signs
-    orders   i8[E]    ascending within a key, then by id
-    ids      u8[E]
-    removed  u1[E]    1: sign -1
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from bisect import bisect_left
+from collections.abc import Generator, Iterator, Sequence
 from heapq import merge
-from itertools import groupby
-from typing import Final, TypeAlias
+from itertools import chain, groupby, islice
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
-from memhop.index.parts import Part, Sections, damaged, lengths_of, offsets, section, to_offsets
+from memhop.index.columns import packed
+from memhop.index.entries import EntryPart, Member, Signed, joined, rows_of
+from memhop.index.parts import Part, Sections, damaged
 
-Member: TypeAlias = tuple[int, int]  # (order, id)
-_Signed: TypeAlias = tuple[int, int, int]  # order, id, +1 or -1
-
-_CHUNK: Final = 64  # entries taken from a mapped part at a time
+_ROW: Final = np.dtype([("order", "i8"), ("id", "u8"), ("sign", "i8")])  # of the delta
+_SLICE: Final = 60_000  # entries that `merging` sorts at a time
 
 
 class Groups:
     """key u64 -> members (order i64, id u64), ascending. One thread at a time; the caller holds the lock."""
 
     def __init__(self) -> None:
+        self._parts: list[EntryPart] = []
         self.attach(())
 
     def attach(self, parts: Sequence[Part]) -> None:
-        """Replace all parts (oldest first) and empty the delta. Cost: O(parts); sections are fetched at first use."""
-        self._parts = [_EntryPart(part) for part in parts]
-        self._delta: dict[int, list[_Signed]] = {}
+        """Replace all parts (oldest first) and empty the delta. Cost: O(parts); sections are fetched at first use.
 
-    def check(self) -> None:
-        """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once."""
-        for part in self._parts:
+        What was fetched of a part is kept if the same object comes again.
+        """
+        known = {id(part.sections): part for part in self._parts}
+        self._parts = [known.get(id(part)) or EntryPart(part) for part in parts]
+        self._delta: dict[int, list[Signed]] = {}
+
+    def check(self, *, since: int = 0, until: int | None = None) -> None:
+        """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once.
+
+        Args:
+            since, until: Look at these parts only.
+        """
+        for part in self._parts[since:until]:
             part.check()
-        if self._parts and np.any(self._parts[0].table()[3] < 0):
+        if self._parts and not since and self._parts[0].removes:
             raise damaged("an entry was removed but never added")
 
-    def add(self, key: int, order: int, id_: int) -> bool:
-        """Make it a member; says whether it was none. Cost: O(parts * log entries)."""
-        return not self.contains(key, order, id_) and self._change(key, order, id_, 1)
+    def add(self, key: int, order: int, id_: int, *, new: bool = False) -> bool:
+        """Make it a member; says whether it was none. Cost: O(parts * log entries).
+
+        Args:
+            new: The caller knows that it is none, which saves looking for it.
+        """
+        return (new or not self.contains(key, order, id_)) and self._change(key, order, id_, 1)
 
     def remove(self, key: int, order: int, id_: int) -> bool:
         """Make it no member; says whether it was one. Cost: as `add`."""
@@ -95,12 +106,7 @@ class Groups:
         """
         if limit < 0:
             raise InvalidRequest(f"{limit} is out of range", field="limit", allowed=">= 0")
-        page: list[Member] = []
-        for member in self._members(key, after, descending):
-            if len(page) == limit:
-                break
-            page.append(member)
-        return page
+        return list(islice(self._members(key, after, descending), limit))
 
     def first(self, key: int) -> Member | None:
         """The member with the lowest order; None when there are none."""
@@ -116,38 +122,44 @@ class Groups:
         Changes nothing here: the caller stores the sections and attaches anew. Cost: sorting what is merged.
         """
         tables = [part.table() for part in self._parts[first_part:]]
-        tables.append(
-            (
-                np.array([key for key, entries in self._delta.items() for _ in entries], np.uint64),
-                np.array([entry[0] for entries in self._delta.values() for entry in entries], np.int64),
-                np.array([entry[1] for entries in self._delta.values() for entry in entries], np.uint64),
-                np.array([entry[2] for entries in self._delta.values() for entry in entries], np.int64),
-            )
-        )
-        keys, orders, ids, signs = (np.concatenate(columns) for columns in zip(*tables, strict=True))
-        sorting = np.lexsort((ids, orders, keys))
-        keys, orders, ids, signs = keys[sorting], orders[sorting], ids[sorting], signs[sorting]
-        starts = np.flatnonzero(_changes(keys) | _changes(orders) | _changes(ids))
-        sums = np.add.reduceat(signs, starts) if len(starts) else signs
-        kept = starts[sums != 0]
-        sums = sums[sums != 0]
-        if np.any(np.abs(sums) > 1):
-            raise damaged("an entry was added or removed twice")
-        if first_part == 0 and np.any(sums < 0):
-            raise damaged("an entry was removed but never added")
-        keys = keys[kept]
-        key_starts = np.flatnonzero(_changes(keys))
-        return {
-            "keys": keys[key_starts],
-            "offsets": to_offsets(np.diff(np.append(key_starts, len(keys)))),
-            "counts": np.add.reduceat(sums, key_starts) if len(key_starts) else sums,
-            "orders": orders[kept],
-            "ids": ids[kept],
-            "removed": (sums < 0).astype(np.uint8),
-        }
+        counts = [len(entries) for entries in self._delta.values()]
+        rows = np.fromiter(chain.from_iterable(self._delta.values()), _ROW, sum(counts))
+        keys = np.repeat(np.fromiter(self._delta, np.uint64, len(counts)), counts)
+        tables.append((keys, rows["order"], rows["id"], rows["sign"]))
+        keys, orders, ids, sums = joined(tables, oldest=first_part == 0)
+        return rows_of(keys, sums) | packed("orders", orders) | packed("ids", ids)
+
+    def merging(self, first_part: int) -> Generator[None, None, Sections]:
+        """Merge parts[first_part:] into the sections of one part, pausing now and then. The delta may grow meanwhile.
+
+        The sections are for `swap`. No parts may be attached in between.
+        """
+        tables = [part.table() for part in self._parts[first_part:]]
+        pieces = []
+        slices = sum(len(table[0]) for table in tables) // _SLICE + 1
+        for number in range(slices):  # keys are hashes, so equal ranges of them hold about the same
+            low, high = (np.uint64((edge << 64) // slices - (edge == slices)) for edge in (number, number + 1))
+            bounds = [
+                (np.searchsorted(keys, low), len(keys) if number == slices - 1 else np.searchsorted(keys, high))
+                for keys, *_ in tables
+            ]
+            cut = [tuple(column[a:b] for column in table) for table, (a, b) in zip(tables, bounds, strict=True)]
+            pieces.append(joined(cut, oldest=first_part == 0))
+            yield
+        keys, orders, ids, sums = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+        sections = rows_of(keys, sums) | packed("orders", orders)
+        yield
+        return sections | packed("ids", ids)
+
+    def swap(self, first_part: int, part: Part) -> None:
+        """Use a part made by `merging` in place of parts[first_part:]."""
+        self._parts[first_part:] = [EntryPart(part)]
 
     def _change(self, key: int, order: int, id_: int, sign: int) -> bool:
-        entries = self._delta.setdefault(key, [])
+        entries = self._delta.get(key)
+        if entries is None:
+            self._delta[key] = [(order, id_, sign)]
+            return True
         at = bisect_left(entries, (order, id_))
         if at < len(entries) and entries[at][:2] == (order, id_):
             del entries[at]  # the opposite sign: together they are nothing
@@ -158,153 +170,26 @@ class Groups:
         return True
 
     def _members(self, key: int, after: Member | None, descending: bool) -> Iterator[Member]:
-        sources = [part.entries(key, after, descending) for part in self._parts]
-        sources.append(_delta_entries(self._delta.get(key, []), after, descending))
-        merged = merge(*sources, key=_place, reverse=descending)
-        for place, entries in groupby(merged, key=_place):
-            if sum(entry[2] for entry in entries) > 0:
-                yield place
+        sources = [part.entries(key, after, descending) for part in self._parts if part.has(key)]
+        if key in self._delta:
+            sources.append(_delta_entries(self._delta[key], after, descending))
+        return _merged(sources, descending) if sources else iter(())
 
 
-def _place(entry: _Signed) -> Member:
+def _merged(sources: Sequence[Iterator[Signed]], descending: bool) -> Iterator[Member]:
+    """The places whose signs add up to 1."""
+    for place, entries in groupby(merge(*sources, key=_place, reverse=descending), key=_place):
+        if sum(entry[2] for entry in entries) > 0:
+            yield place
+
+
+def _place(entry: Signed) -> Member:
     return entry[:2]
 
 
-def _delta_entries(entries: list[_Signed], after: Member | None, descending: bool) -> Iterator[_Signed]:
+def _delta_entries(entries: list[Signed], after: Member | None, descending: bool) -> Iterator[Signed]:
     if descending:
         end = len(entries) if after is None else bisect_left(entries, after)
         return reversed(entries[:end])
     begin = 0 if after is None else bisect_left(entries, (*after, 2))
     return iter(entries[begin:])
-
-
-def _changes(column: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """True where a value differs from the one before; the first always does."""
-    changes = np.ones(len(column), np.bool_)
-    np.not_equal(column[1:], column[:-1], out=changes[1:])
-    return changes
-
-
-class _EntryPart:
-    """One attached part; sections are fetched and checked at first use.
-
-    Single values are found with `bisect` on memoryviews: several times faster than `np.searchsorted`, which also would
-    compare u64 with a Python int as floats.
-    """
-
-    def __init__(self, part: Part) -> None:
-        self._part = part
-
-    @cached_property
-    def _keys(self) -> memoryview[int]:
-        return section(self._part, "keys", "u8").data
-
-    @cached_property
-    def _offsets(self) -> memoryview[int]:
-        return offsets(self._part, "offsets", rows=len(self._keys), end=len(self._ids)).data
-
-    @cached_property
-    def _counts(self) -> memoryview[int]:
-        counts = section(self._part, "counts", "i8")
-        if len(counts) != len(self._keys):
-            raise damaged(f"{len(counts)} counts for {len(self._keys)} keys of a multimap")
-        return counts.data
-
-    @cached_property
-    def _orders(self) -> memoryview[int]:
-        return self._column("orders", "i8")
-
-    @cached_property
-    def _ids(self) -> memoryview[int]:
-        return section(self._part, "ids", "u8").data
-
-    @cached_property
-    def _removed(self) -> memoryview[int]:
-        return self._column("removed", "u1")
-
-    def check(self) -> None:
-        """Raises Corrupt if keys or their entries are out of order, repeated, or miscounted."""
-        rows = np.asarray(self._offsets)
-        if np.any(rows[1:] < rows[:-1]) or np.any(np.asarray(self._removed) > 1):
-            raise damaged("a multimap whose rows run backwards, or whose signs are none")
-        keys, orders, ids, signs = self.table()
-        if len(keys) != len(ids) or not np.array_equal(keys[_changes(keys)], np.asarray(self._keys)):
-            raise damaged("a multimap whose rows do not fit its entries")
-        same = ~_changes(keys)[1:]
-        later = (orders[1:] > orders[:-1]) | ((orders[1:] == orders[:-1]) & (ids[1:] > ids[:-1]))
-        if np.any(np.where(same, ~later, keys[1:] <= keys[:-1])):
-            raise damaged("a multimap that is out of order")
-        starts = np.flatnonzero(_changes(keys))
-        if not np.array_equal(np.add.reduceat(signs, starts) if len(starts) else signs, np.asarray(self._counts)):
-            raise damaged("a multimap that is miscounted")
-
-    def _column(self, suffix: str, dtype: str) -> memoryview[int]:
-        column = section(self._part, suffix, dtype)
-        if len(column) != len(self._ids):
-            raise damaged("columns differ in length")
-        return column.data
-
-    def count(self, key: int) -> int:
-        row = self._row(key)
-        return 0 if row is None else self._counts[row]
-
-    def sign(self, key: int, order: int, id_: int) -> int:
-        """+1, -1, or 0 when the part says nothing about the entry."""
-        row = self._row(key)
-        if row is None:
-            return 0
-        at = self._position((order, id_), *self._range(row))
-        if at == self._range(row)[1] or (self._orders[at], self._ids[at]) != (order, id_):
-            return 0
-        return -1 if self._removed[at] else 1
-
-    def entries(self, key: int, after: Member | None, descending: bool) -> Iterator[_Signed]:
-        """The key's entries behind `after`, in order."""
-        row = self._row(key)
-        if row is None:
-            return
-        begin, end = self._range(row)
-        if after is not None:
-            at = self._position(after, begin, end)
-            if descending:
-                end = at
-            else:
-                begin = at + (at < end and (self._orders[at], self._ids[at]) == after)
-        while begin < end:
-            if descending:
-                chunk = slice(max(begin, end - _CHUNK), end)
-                end = chunk.start
-            else:
-                chunk = slice(begin, min(end, begin + _CHUNK))
-                begin = chunk.stop
-            orders, ids, removed = (column[chunk].tolist() for column in (self._orders, self._ids, self._removed))
-            signed = [(order, id_, -1 if gone else 1) for order, id_, gone in zip(orders, ids, removed, strict=True)]
-            yield from reversed(signed) if descending else signed
-
-    def table(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
-        """(key, order, id, sign) of each entry."""
-        lengths = lengths_of(np.asarray(self._offsets))
-        signs = 1 - 2 * np.asarray(self._removed).astype(np.int64)
-        return (
-            np.repeat(np.asarray(self._keys), lengths),
-            np.asarray(self._orders),
-            np.asarray(self._ids),
-            signs,
-        )
-
-    def _row(self, key: int) -> int | None:
-        row = bisect_left(self._keys, key)
-        return row if row < len(self._keys) and self._keys[row] == key else None
-
-    def _range(self, row: int) -> tuple[int, int]:
-        begin, end = self._offsets[row], self._offsets[row + 1]
-        if not begin <= end <= len(self._ids):
-            raise damaged(f"row {row} is out of range")
-        return begin, end
-
-    def _position(self, place: Member, begin: int, end: int) -> int:
-        """First entry in the range that is not below `place`."""
-        order, id_ = place
-        begin = bisect_left(self._orders, order, begin, end)
-        end = bisect_right(self._orders, order, begin, end)
-        return bisect_left(self._ids, id_, begin, end)

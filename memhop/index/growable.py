@@ -36,6 +36,17 @@ class GrowableArray:
         self.extend_to(self._size + 1)
         self._array[self._size - 1] = value
 
+    def extend(self, values: NDArray[Any]) -> None:
+        """Add values at the end."""
+        start = self._size
+        self.extend_to(start + len(values))
+        self._array[start : self._size] = values
+
+    def truncate(self, size: int) -> None:
+        """Keep the first `size` values."""
+        self._array[size : self._size] = 0
+        self._size = min(self._size, size)
+
     def extend_to(self, size: int) -> None:
         """Grow to `size` values; new ones are 0. Never shrinks."""
         if size > len(self._array):

@@ -34,6 +34,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Final
 
 from memhop.index import scripts
@@ -70,13 +71,41 @@ _per_thread = threading.local()
 def tokenize(text: str) -> list[str]:
     """The index terms of `text`, with repeats, in order of their place.
 
-    Empty only when `text` is blank. Cost: linear, about 20 us per 100 characters of English and 300 us of Chinese; the
-    first Han run of two characters or more loads a dictionary (half a second).
+    Empty only when `text` is blank. Cost: linear; of English about 3 us per 100 characters where the words were met
+    before and 20 us where not, of Chinese 300 us; the first Han run of two characters or more loads a dictionary (half
+    a second).
     """
+    return list(chain.from_iterable(map(_pieces.__getitem__, _normal(text).split()))) or _last_resort(text)
+
+
+class _Pieces(dict[str, Sequence[str]]):
+    """The terms of what stands between blanks, kept: words repeat, and looking one up is ten times faster.
+
+    No token holds a blank and no rule looks past one, so a text has the terms of its pieces one after the other. Long
+    pieces, such as whole sentences of scripts without blanks, are not kept. Full, it begins anew.
+    """
+
+    MOST: Final = 1 << 16
+
+    def __missing__(self, piece: str) -> Sequence[str]:
+        terms = tuple(_piece_terms(piece))
+        if len(piece) <= MAX_TERM:
+            if len(self) >= self.MOST:
+                self.clear()
+            self[piece] = terms
+        return terms
+
+
+_pieces: Final = _Pieces()
+
+
+def _piece_terms(piece: str) -> list[str]:
+    if len(piece) <= MAX_TERM and piece.isascii() and piece.isalpha() and (piece.islower() or piece[1:].islower()):
+        return [_stem(piece.lower())]  # what the rules below come to for a plain word without humps
     terms: list[str] = []
-    for kind, token in _tokens(text):
+    for kind, token in _tokens(piece):
         if kind == "compound":
-            terms.extend(_terms(token))
+            terms.extend(_compound_terms(token))
         elif kind == "han":
             terms.extend(token)
             terms.extend(_bigrams(token))
@@ -86,7 +115,7 @@ def tokenize(text: str) -> list[str]:
             terms.extend(_bigrams(token))
         else:
             terms.append(token[:MAX_TERM])
-    return terms or _last_resort(text)
+    return terms
 
 
 def query_terms(text: str) -> list[str]:
@@ -97,7 +126,7 @@ def query_terms(text: str) -> list[str]:
     """
     kept: list[str] = []
     dropped: list[str] = []
-    for kind, token in _tokens(text):
+    for kind, token in _tokens(_normal(text)):
         if kind == "compound":
             target = dropped if token.casefold() in ENGLISH else kept
             target.extend(_terms(token))
@@ -131,8 +160,8 @@ def _irregular() -> dict[str, frozenset[str]]:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    """(group of `_TOKEN`, matched text), from left to right."""
-    for match in _TOKEN.finditer(_normal(text)):
+    """(group of `_TOKEN`, matched text) of a normalised text, from left to right."""
+    for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         assert kind is not None
         yield kind, match.group()
@@ -156,7 +185,7 @@ def _terms(token: str) -> Sequence[str]:
     return _cached_terms(token) if len(token) <= MAX_TERM else _compound_terms(token)
 
 
-@lru_cache(maxsize=1 << 14)  # words repeat, and looking one up is several times faster than stemming it again
+@lru_cache(maxsize=1 << 10)  # of queries
 def _cached_terms(token: str) -> Sequence[str]:
     return _compound_terms(token)
 

@@ -11,6 +11,7 @@ views        groups, units, BM25, vocabulary, vectors: derived, caught up from t
 contents     what views hold, as tables that can be compared
 checking     do references resolve, do views equal what the log says
 mending      taking out references that do not resolve
+merging      merging full segments of the indexes, a step with each commit
 gathering    joining small slabs, dropping rows of what is gone
 traces       what records have left in the log: versions, rows of vectors and token ids
 store        typed get / find / scan; `Store.writing()` is the only way to write

@@ -39,7 +39,7 @@ _encoder = msgspec.msgpack.Encoder()
 
 def encode(record: Record, unknown: dict[str, Any] | None = None) -> bytes:
     """The payload of a record; its id is left to the frame. `unknown` are fields to carry along."""
-    bare = msgspec.structs.replace(record, id=0) if record.id else record
+    bare = record.bare()
     if not unknown:
         return _encoder.encode(bare)
     return _encoder.encode(unknown | msgspec.to_builtins(bare, builtin_types=(bytes,)))
@@ -55,7 +55,7 @@ def decode(kind: int, id_: int, payload: bytes | memoryview, offset: int) -> Rec
         record: Record = _decoders[kind].decode(payload)
     except (msgspec.DecodeError, KeyError, RecursionError):
         raise Corrupt(f"payload of a record of kind {kind:#04x}", offset=offset) from None
-    msgspec.structs.force_setattr(record, "id", id_)
+    record.complete(id_)
     return record
 
 

@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from memhop.index.columns import Column
+from memhop.index.entries import EntryPart
 from memhop.index.parts import lengths_of
-from memhop.index.postings import hash_terms
+from memhop.index.postings import Postings, hash_terms
+from memhop.repo.views import COLUMNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,27 +87,27 @@ def contents(held: Sealed) -> dict[str, Table]:
     Cost: sorting all of it, about ten seconds per million units.
     """
     groups, units, bm25 = held
+    keys, orders, members, _ = EntryPart(groups).table()
     places = units["places"]
+    rows = len(places)
     ids = np.empty_like(units["sorted"])
     ids[places] = units["sorted"]
-    labels = [name for name in units if name.startswith("label.")]
-    texts = (
-        bytes(bm25["text"][begin:end]).decode("utf-8", "surrogatepass")
-        for begin, end in zip(bm25["texts"][:-1].tolist(), bm25["texts"][1:].tolist(), strict=True)
-    )
+    labels = {name: Column(units, f"label.{name}", dtype, rows).array() for name, dtype in COLUMNS.items()}
+    postings = Postings.from_part(bm25, rows).whole()
+    texts = postings.terms(np.arange(len(postings.hashes)))
     return {
-        "groups": _table(
-            key=np.repeat(groups["keys"], lengths_of(groups["offsets"])), order=groups["orders"], id=groups["ids"]
-        ),
+        "groups": _table(key=keys, order=orders, id=members),
         "units": _table(
             id=units["sorted"],
-            **{name.removeprefix("label."): units[name][places] for name in labels},
-            length=bm25["lengths"][places],
+            **{name: values[places] for name, values in labels.items()},
+            length=bm25["lengths"][places].astype(np.int64),
         ),
         "postings": _table(
-            term=np.repeat(bm25["hashes"], lengths_of(bm25["postings"])), id=ids[bm25["docs"]], count=bm25["tfs"]
+            term=np.repeat(postings.hashes, lengths_of(postings.starts)),
+            id=ids[postings.docs],
+            count=postings.tfs.astype(np.int64),
         ),
-        "vocabulary": _table(term=bm25["hashes"], text=hash_terms(texts)),
+        "vocabulary": _table(term=postings.hashes, text=hash_terms(texts)),
     }
 
 

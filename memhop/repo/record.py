@@ -8,6 +8,7 @@ payload; it is filled in when a record is read or put.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import Annotated, ClassVar, NamedTuple
 
 import msgspec
@@ -121,6 +122,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     KIND: ClassVar[Kind]
     id: int = 0
 
+    def bare(self) -> Record:
+        """As it is stored: what `complete` can tell is left out."""
+        return msgspec.structs.replace(self, id=0) if self.id else self
+
+    def complete(self, id_: int) -> None:
+        """Fill in what was left out, in a record that was just read and nobody has seen."""
+        msgspec.structs.force_setattr(self, "id", id_)
+
     def listings(self) -> list[Listing]:
         """The groups this record is listed in."""
         return []
@@ -135,6 +144,12 @@ def label(*parts: object) -> int:
     return key_hash(*parts)
 
 
+@lru_cache(maxsize=1 << 12)
+def name_label(*parts: str) -> int:
+    """`label` of names, which are short and come again."""
+    return label(*parts)
+
+
 def linked_to(id_: int) -> int:
     """The group of records that name a record because somebody said so: notes by a link, steps by their message.
 
@@ -143,6 +158,7 @@ def linked_to(id_: int) -> int:
     return label("linked", id_)
 
 
+@lru_cache(maxsize=1 << 8)
 def all_of(kind: Kind) -> int:
     """The group that lists every record of a kind."""
     return label("all", int(kind))

@@ -21,6 +21,7 @@ from memhop.core.batch import Write
 from memhop.core.meh_file import DELETED, PURGED, Commit, MehFile
 from memhop.repo import codec
 from memhop.repo.l6_usage import Usage, usage_id
+from memhop.repo.merging import NOTES_PER_STEP, Merging
 from memhop.repo.record import Kind, Record
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Record)
 
-CHECKPOINT_ENTRIES = 20_000  # log entries since the last checkpoint that make the next one due
+CHECKPOINT_ENTRIES = 6_000  # log entries since the last checkpoint that make the next one due
 CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
 CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
+MERGE_PATIENCE = 4  # checkpoints are put off by this factor while a merge is under way, which they would make void
 COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves
 USAGE_TARGETS = 10_000  # buffered counters; further records are not counted until a commit has written these
 
@@ -46,6 +48,7 @@ class Batch:
         self._payloads: dict[int, tuple[Kind, bytes]] = {}
         self._deletes: dict[int, tuple[Kind, int]] = {}
         self._struck: dict[int, Kind] = {}
+        self._new: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._records) + len(self._payloads) + len(self._deletes)
@@ -58,6 +61,7 @@ class Batch:
     def new(self, record: R, *key: object) -> R:
         """Give a new record an id made from its natural key, and put it."""
         id_ = make_id(record.KIND.name.lower(), *key, taken=self._taken)
+        self._new.add(id_)
         return self.put(record, id_)
 
     def put(self, record: R, id_: int = 0) -> R:
@@ -96,9 +100,10 @@ class Batch:
             yield Write(int(struck), id_, b"", DELETED | PURGED)
         for id_, record in self._records.items():
             unknown: dict[str, Any] = {}
-            with suppress(Corrupt):  # a damaged version is replaced like any other
-                if (before := self._store.file.fetch(id_, kind=record.KIND)) is not None:
-                    unknown = codec.unknown_fields(record.KIND, before[2])
+            if id_ not in self._new:
+                with suppress(Corrupt):  # a damaged version is replaced like any other
+                    if (before := self._store.file.fetch(id_, kind=record.KIND)) is not None:
+                        unknown = codec.unknown_fields(record.KIND, before[2])
             yield Write(int(record.KIND), id_, codec.encode(record, unknown))
         for id_, (kind, payload) in self._payloads.items():
             yield Write(int(kind), id_, payload)
@@ -117,6 +122,8 @@ class Store:
         self._uses: dict[int, tuple[int, int]] = {}  # target -> recalls not written yet, time of the newest
         self.upkeep_error: str | None = None  # why the newest checkpoint or compaction that was due failed
         self._rested, self._patience = 0, 1  # after a failure: entries, and steps of CHECKPOINT_BYTES, to wait for
+        self._merging: Merging | None = None
+        self._may_merge = True  # nobody has looked since the newest checkpoint
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
         self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
 
@@ -228,7 +235,7 @@ class Store:
                     number = self._commit(batch).number  # the head may be another by now: a failed fsync takes it back
             self.file.sync(number)  # without the lock: that is what lets threads share one fsync
             if len(batch):
-                self._tidy()
+                self._tidy(len(batch))
         if len(batch):
             self.after_commit(number)
 
@@ -277,16 +284,20 @@ class Store:
 
     # -- upkeep ----------------------------------------------------------------------------------------------
 
-    def _tidy(self) -> None:
-        """Checkpoint, and compact, if that is due.
+    def _tidy(self, written: int) -> None:
+        """Checkpoint, and compact, if that is due; and go on with a merge. `written`: records of this commit.
 
         A failure is kept in `upkeep_error` and goes no further: the commit that made it due is on the disk, and its
         call must not look as if it had written nothing. The next try comes when as much again was written.
         """
         file = self.file
-        if file.tail_length - self._rested < CHECKPOINT_ENTRIES and file.tail_bytes < CHECKPOINT_BYTES * self._patience:
-            return
         try:
+            if self._merging is not None or self._may_merge:
+                self._merge(1 + written // NOTES_PER_STEP)
+            patience = 1 if self._merging is None else MERGE_PATIENCE
+            fresh = file.tail_length - self._rested < CHECKPOINT_ENTRIES * patience
+            if fresh and file.tail_bytes < CHECKPOINT_BYTES * max(self._patience, patience):
+                return
             self.checkpoint()
             if file.file_bytes > COMPACT_MIN_BYTES and file.dead_bytes > file.file_bytes // 2:
                 self.compact()
@@ -295,6 +306,21 @@ class Store:
             self._rested, self._patience = file.tail_length, file.tail_bytes // CHECKPOINT_BYTES + 1
         else:
             self.upkeep_error = None
+
+    def _merge(self, steps: int) -> None:
+        """Look whether segments are to be merged, and go on with it."""
+        with self.lock:
+            if self._merging is None:
+                self._may_merge = False
+                plan = self.file.plan_merge()
+                if plan is None:
+                    return
+                self._merging = Merging(self.file, self.views, plan)
+            merging, self._merging = self._merging, None
+            for _ in range(steps):
+                if not merging.step(self._views):
+                    return
+            self._merging = merging
 
     def _write_usage(self) -> None:
         if any(map(self._counts, self._uses)):
@@ -310,6 +336,7 @@ class Store:
             self.file.checkpoint(self._sealed(self._newest_parts), meta=self.views.meta())
             self.views.sealed()
             self._rested, self._patience = 0, 1
+            self._merging, self._may_merge = None, True
             return True
 
     def compact(self, *, keep_history: bool = False) -> CompactReport:
@@ -318,16 +345,21 @@ class Store:
             self._write_usage()
             self._gather_slabs(self.views, everything=True, keep_history=keep_history)
             meta = self.views.meta()
-            report = self.file.compact(
-                lambda: self._sealed(lambda: self.views.seal(0)), meta=meta, keep_history=keep_history
-            )
-            self._views = None
+            report = self.file.compact(lambda: self._sealed(self._all_parts), meta=meta, keep_history=keep_history)
+            self._views = self._merging = None
             return report
 
     def _newest_parts(self) -> Sections:
         """What the next checkpoint seals; everything where nothing of the old segments is in use."""
         victims = self.file.plan_checkpoint(everything=self.views.rebuilt)
+        if victims and not self.views.rebuilt:
+            self.views.check()
+            victims = self.file.plan_checkpoint(everything=self.views.rebuilt)
         return self.views.seal(len(self.file.segments()) - len(victims))
+
+    def _all_parts(self) -> Sections:
+        self.views.check()
+        return self.views.seal(0)
 
     def _sealed(self, seal: Callable[[], Sections]) -> Sections:
         """`seal`, once more with views built from the records if the parts in use contradict each other."""

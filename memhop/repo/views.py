@@ -6,13 +6,17 @@ what the new version says (`Record.listings`, `Record.unit`). Opening attaches t
 sealed into segments and applies the tail; a part written by another tokenizer or layout version is ignored and
 everything is rebuilt from live records, by the same rule.
 
+Parts are checked, every byte and every order, when somebody first asks an index, and only those that are new since;
+one that does not do costs a rebuild. What is merely added to an index needs none of that.
+
 `Views` is not thread-safe; `Store` serialises access.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from functools import partial
+from operator import attrgetter, eq, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,12 +43,13 @@ if TYPE_CHECKING:
     from memhop.core.segment import Segment
     from memhop.core.snapshot import Snapshot
 
-LAYOUT_VERSION = 2  # 2: links are groups
+LAYOUT_VERSION = 3  # 2: links are groups. 3: narrow sections, columns
 _LABELS = {
     "layer": "u1", "tier": "u1", "role": "u1", "flags": "u1", "at": "i8", "kind": "u8",
     "session": "u8", "scene": "u8", "project": "u8", "speaker": "u8",
 }  # fmt: skip
-_COLUMNS = {**_LABELS, "owner": "u8"}  # owner: the unit's name in vector slabs, made of its id and text
+_labels_of = attrgetter(*_LABELS)
+COLUMNS = {**_LABELS, "owner": "u8"}  # owner: the unit's name in vector slabs, made of its id and text
 _DTYPES = {"B": "<u1", "H": "<u2", "I": "<u4", "Q": "<u8", "i": "<i4", "q": "<i8", "f": "<f4", "d": "<f8"}
 _TYPECODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
 
@@ -80,19 +85,13 @@ class Views:
     def __init__(self, file: MehFile | Snapshot, *, anew: bool = False) -> None:
         """`anew`: from live records even if there are parts."""
         self._file = file
-        self._load(anew=anew)
-
-    def _load(self, *, anew: bool = False) -> None:
-        self.epoch = self._file.epoch
-        self._applied = 0  # entries of file.tail() that are in
+        self.epoch = file.epoch
+        self.version = 0  # goes up when an ordinal gets another meaning
         self._reset()
-        if not anew and self._readable(self._file):
-            try:
-                self._attach(self._file.segments())
-                return
-            except (StorageError, KeyError):  # a damaged part costs time, never data
-                self._reset()
-        self._rebuild()
+        if anew or not self._readable(file):
+            self._rebuild()
+        else:
+            self._attach()
 
     @staticmethod
     def _readable(file: MehFile | Snapshot) -> bool:
@@ -104,6 +103,47 @@ class Views:
     def meta() -> dict[str, Any]:
         """What a checkpoint states about the parts it seals."""
         return {"tokenizer": TOKENIZER_VERSION, "layout": LAYOUT_VERSION}
+
+    # -- the indexes -----------------------------------------------------------------------------------------
+
+    @property
+    def groups(self) -> Groups:
+        """Who belongs to whom."""
+        if self._checked["groups"] < self._attached:
+            self._check("groups", self._attached)
+        return self._groups
+
+    @property
+    def units(self) -> UnitTable:
+        """The searchable units."""
+        if self._checked["units"] < self._attached:
+            self._check("units", self._attached)
+        return self._units
+
+    @property
+    def bm25(self) -> Bm25Index:
+        """Which unit holds which term."""
+        if self._checked["bm25"] < self._attached:
+            self._check("bm25", self._attached)
+        return self._bm25
+
+    def check(self) -> None:
+        """Look at what was not looked at; what does not do is built anew now, and `rebuilt` says so."""
+        for index in self._checked:
+            getattr(self, index)
+
+    def _check(self, name: str, until: int) -> None:
+        """Look at the parts of an index before `until` that were not looked at."""
+        checks: dict[str, Callable[..., None]] = {
+            "groups": self._groups.check,
+            "units": self._units.check,
+            "bm25": partial(self._bm25.check, self._units.size),
+        }
+        try:
+            checks[name](since=self._checked[name], until=until)
+            self._checked[name] = until
+        except StorageError:  # a damaged part costs time, never data
+            self._rebuild()
 
     # -- keeping up ------------------------------------------------------------------------------------------
 
@@ -145,32 +185,31 @@ class Views:
         after: list[Listing] = new.listings() if new else []
         for listing in before:
             if listing not in after:
-                self.groups.remove(listing.key, listing.order, id_)
+                self._groups.remove(listing.key, listing.order, id_)
         for listing in after:
             if listing not in before:
-                self.groups.add(listing.key, listing.order, id_)
+                self._groups.add(listing.key, listing.order, id_, new=old is None)
         old_unit = old.unit() if old else None
         new_unit = new.unit() if new else None
         if old_unit == new_unit:
             return
         if old_unit and new_unit and (old_unit.text, old_unit.plain) == (new_unit.text, new_unit.plain):
-            ordinal = self.units.ordinal(id_)
+            ordinal = self._units.ordinal(id_)
             if ordinal is not None:
                 for name in _LABELS:
                     if getattr(old_unit, name) != getattr(new_unit, name):
-                        self.units.set(ordinal, name, int(getattr(new_unit, name)))
+                        self._units.set(ordinal, name, int(getattr(new_unit, name)))
                 return
         if old_unit:
-            self.units.delete(id_)
+            self._units.delete(id_)
             self.version += 1
         if new_unit:
             self._add_unit(id_, new_unit)
 
     def _add_unit(self, id_: int, unit: Unit) -> None:
-        labels = {name: int(getattr(unit, name)) for name in _LABELS}
-        ordinal = self.units.add(id_, owner=owner_of(id_, unit), **labels)
+        ordinal = self._units.append(id_, (*_labels_of(unit), owner_of(id_, unit)))  # in the order of COLUMNS
         terms = tokenize(unit.text)
-        self.bm25.add(ordinal, terms)
+        self._bm25.add(ordinal, terms)
         if self._vocabulary is not None:
             for term in set(terms):
                 self._vocabulary.add(term)
@@ -182,30 +221,43 @@ class Views:
     # -- building and sealing --------------------------------------------------------------------------------
 
     def _reset(self) -> None:
-        self.groups = Groups()
-        self.units = UnitTable(_COLUMNS)
-        self.bm25 = Bm25Index()
+        self._groups = Groups()
+        self._units = UnitTable(COLUMNS)
+        self._bm25 = Bm25Index()
+        self._parts: dict[int, tuple[_Part, _Part, _Part]] = {}  # of groups, units and bm25, by number of the segment
+        self._attached = 0  # parts
+        self._checked = {"groups": 0, "units": 0, "bm25": 0}  # how many of them, from the oldest on, are in order
+        self._applied = 0  # entries of file.tail() that are in
         self._vectors: dict[int, VectorIndex] = {}
         self._tokens: dict[int, TokenIndex] = {}
         self._contexts: dict[int, ContextIndex] = {}
         self._bases: dict[int, NDArray[np.float32]] = {}
         self._vocabulary: FuzzyIndex | None = None
         self._owners: tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.int64]] | None = None
-        self.version = getattr(self, "version", 0) + 1  # goes up when an ordinal gets another meaning
+        self.version += 1
         self.rebuilt = False
         self.unreadable = 0
 
-    def _attach(self, segments: Sequence[Segment]) -> None:
-        for segment in segments:
-            for name in segment.names():
-                segment.view(name)  # every checksum now, so that damage shows here and not in the middle of a search
-        self.groups.attach([_Part(segment, "groups") for segment in segments])
-        self.units.attach([(segment.number, _Part(segment, "units")) for segment in segments])
-        starts = self.units.part_starts
-        self.bm25.attach([(start, _Part(segment, "bm25")) for start, segment in zip(starts, segments, strict=True)])
-        self.groups.check()
-        self.units.check()
-        self.bm25.check(self.units.size)
+    @staticmethod
+    def _parts_of(segment: Segment) -> tuple[_Part, _Part, _Part]:
+        return _Part(segment, "groups"), _Part(segment, "units"), _Part(segment, "bm25")
+
+    def _attach(self) -> None:
+        """Use the parts of the live segments, and nothing else. Those in use already are not read again."""
+        known, self._parts = self._parts, {}
+        for segment in self._file.segments():
+            self._parts[segment.number] = known.get(segment.number) or self._parts_of(segment)
+        kept = sum(map(eq, known, self._parts))  # numbers ascend, and merged are always the newest
+        self._checked = {name: min(count, kept) for name, count in self._checked.items()}
+        self._attached = len(self._parts)
+        self._applied = 0
+        try:
+            self._groups.attach([part[0] for part in self._parts.values()])
+            self._units.attach([(number, part[1]) for number, part in self._parts.items()])
+            starts = self._units.part_starts
+            self._bm25.attach([(start, part[2]) for start, part in zip(starts, self._parts.values(), strict=True)])
+        except StorageError:
+            self._rebuild()
 
     def _rebuild(self) -> None:
         """From live records, in log order. A record that cannot be read is counted and left out."""
@@ -217,7 +269,7 @@ class Views:
             try:
                 if kind in codec.SLAB_KINDS:
                     space = vectors.slab_space(self._payload(offset), offset)
-                    self.groups.add(vectors.slabs_of(space), kind, id_)
+                    self._groups.add(vectors.slabs_of(space), kind, id_)
                 else:
                     self._replace(id_, None, self._decode(offset))
             except Corrupt:
@@ -225,21 +277,58 @@ class Views:
         self._applied = self._file.tail_length
 
     def seal(self, first_part: int) -> Sections:
-        """The parts from `first_part` on and everything since, as the sections of one new segment."""
+        """The parts from `first_part` on and everything since, as the sections of one new segment.
+
+        Call `check` before, if parts are merged.
+        """
         sealed = {
-            "bm25": self.bm25.seal(first_part, self.units.live),
-            "groups": self.groups.seal(first_part),
-            "units": self.units.seal(first_part),
+            "bm25": self._bm25.seal(first_part, self._units.live),
+            "groups": self._groups.seal(first_part),
+            "units": self._units.seal(first_part),
         }
-        return {
-            f"{index}.{name}": (_TYPECODES[array.dtype], np.ascontiguousarray(array).data.cast("B"))
-            for index, arrays in sealed.items()
-            for name, array in arrays.items()
-        }
+        return _named(sealed)
+
+    def merging(self, first_part: int) -> Generator[None, None, Sections]:
+        """Merge the parts from `first_part` on into the sections of a segment, pausing now and then for others.
+
+        What is applied meanwhile is not in them. They are for `merged`. No checkpoint may come in between.
+        """
+        for name in self._checked:
+            while self._checked[name] < self._attached:  # part by part, for it reads them whole
+                self._check(name, self._checked[name] + 1)
+                yield
+        if self.rebuilt:
+            raise Corrupt("parts of the indexes", offset=0)
+        sealed: dict[str, dict[str, NDArray[Any]]] = {}
+        sealed["bm25"] = yield from self._bm25.merging(first_part)
+        sealed["groups"] = yield from self._groups.merging(first_part)
+        sealed["units"] = yield from self._units.merging(first_part)
+        return _named(sealed)
+
+    def merged(self, first_part: int) -> None:
+        """The newest segment was made of what `merging` gave: use its parts in place of those from `first_part` on."""
+        segment = self._file.segments()[-1]
+        groups, units, bm25 = self._parts_of(segment)
+        for number in list(self._parts)[first_part:]:
+            del self._parts[number]
+        self._parts[segment.number] = groups, units, bm25
+        self._attached = len(self._parts)
+        self._checked = {name: min(count, first_part) for name, count in self._checked.items()}
+        try:
+            self._units.swap(first_part, segment.number, units)
+            self._groups.swap(first_part, groups)
+            self._bm25.swap(first_part, bm25)
+        except StorageError:
+            self._rebuild()
 
     def sealed(self) -> None:
-        """A checkpoint or compaction was written: use its parts in place of the delta."""
-        self._load()
+        """A checkpoint was written: use its parts in place of the delta."""
+        size = self._units.size
+        self._attach()
+        self.rebuilt = False
+        if self._units.size != size:  # dead units were left out
+            self.version += 1
+            self._vocabulary = None
         self.catch_up()
 
     # -- vectors ---------------------------------------------------------------------------------------------
@@ -295,11 +384,11 @@ class Views:
         in_use = {Kind.VECTOR_SLAB: self._vectors, Kind.TOKEN_SLAB: self._tokens, Kind.CONTEXT_SLAB: self._contexts}
         index: VectorIndex | TokenIndex | ContextIndex | None = in_use[Kind(entry.kind)].get(space)  # type: ignore[attr-defined]
         if deleted:
-            self.groups.remove(key, entry.kind, entry.id)
+            self._groups.remove(key, entry.kind, entry.id)
             if index is not None:
                 index.drop(entry.id)
         else:
-            self.groups.add(key, entry.kind, entry.id)
+            self._groups.add(key, entry.kind, entry.id)
             if index is not None:
                 self._load_slab(index, entry.id)
 
@@ -366,6 +455,16 @@ class Views:
         if self._vocabulary is None:
             self._vocabulary = FuzzyIndex(self.bm25.terms())
         return self._vocabulary
+
+
+def _named(sealed: Mapping[str, Mapping[str, NDArray[Any]]]) -> Sections:
+    """Sections of indexes as those of a segment; without empty ones."""
+    return {
+        f"{index}.{name}": (_TYPECODES[array.dtype], np.ascontiguousarray(array).data.cast("B"))
+        for index, arrays in sealed.items()
+        for name, array in arrays.items()
+        if len(array)
+    }
 
 
 def owner_of(id_: int, unit: Unit) -> int:

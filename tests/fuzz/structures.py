@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -31,6 +31,7 @@ from memhop.index.bm25 import Bm25Index
 from memhop.index.contextual import ContextIndex
 from memhop.index.groups import Groups
 from memhop.index.late import TokenIndex
+from memhop.index.parts import Sections
 from memhop.index.tokenizer import tokenize
 from memhop.index.units import UnitTable
 from memhop.index.vectors import VectorIndex
@@ -365,6 +366,16 @@ def _changed(data: st.DataObject, sections: dict[str, NDArray[Any]]) -> dict[str
     return changed
 
 
+def _last(steps: Generator[None, None, Sections]) -> Sections:
+    """What a merge comes to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            found: Sections = stop.value
+            return found
+
+
 def _groups() -> dict[str, NDArray[Any]]:
     groups = Groups()
     for id_ in range(1, 9):
@@ -389,6 +400,7 @@ def groups_part(data: st.DataObject) -> None:
     groups.add(1, 5, 5)
     groups.seal(1)
     groups.seal(0)
+    _last(groups.merging(0))
 
 
 _LABELS = {"layer": "u1", "at": "i8", "session": "u8"}
@@ -430,6 +442,10 @@ def units_part(data: st.DataObject) -> None:
     units.seal(2)
     units.seal(1)
     units.seal(0)
+    first_part = data.draw(st.integers(0, 1))
+    units.swap(first_part, 3, _last(units.merging(first_part)))
+    units.check()
+    units.seal(0)
 
 
 def _postings() -> dict[str, NDArray[Any]]:
@@ -456,6 +472,8 @@ def postings_part(data: st.DataObject) -> None:
     list(index.terms())
     index.seal(1, live)
     index.seal(0, live)
+    index.swap(0, _last(index.merging(0)))
+    index.check(5)
 
 
 NAMES = tuple(sorted(PROPERTIES))

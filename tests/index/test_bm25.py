@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memhop.common.errors import InvalidRequest, StorageError
+from memhop.index import bm25
 from memhop.index.bm25 import Bm25Index
-from memhop.index.parts import Part
+from memhop.index.parts import Part, Sections
 from tests.index.mapped import frozen
 
 VOCABULARY = ["a", "b", "c", "dé", "猫", "\ud800", "e" * 70]
@@ -185,10 +187,12 @@ def test_bad_arguments_are_named() -> None:
     [
         ("docs", np.array([9, 9], np.uint32)),
         ("docs", np.array([0], np.uint32)),
-        ("postings", np.array([0, 1], np.uint64)),
-        ("postings", np.array([0, 1, 3], np.uint64)),
+        ("counts", np.array([1], np.uint8)),
+        ("counts", np.array([1, 2], np.uint8)),
+        ("counts", np.array([2**64 - 1, 3], np.uint64)),
+        ("repeats", np.array([1], np.uint8)),
         ("hashes", np.array([1, 2], np.int64)),
-        ("texts", np.array([0, 1, 9], np.uint64)),
+        ("texts", np.array([1, 9], np.uint8)),
     ],
 )
 def test_sections_that_do_not_fit_are_refused(name: str, array: Any) -> None:
@@ -220,3 +224,46 @@ def test_sealed_and_unsealed_scores_are_equal_to_the_last_bit() -> None:
     before = scores(store.index, query, store.mask)
     store.seal(0)
     np.testing.assert_array_equal(scores(store.index, query, store.mask), before)
+
+
+def last(steps: Generator[None, None, Sections]) -> Sections:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            found: Sections = stop.value
+            return found
+
+
+def test_units_beyond_a_block_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above 65,536 units postings of one part are stored in blocks, whose numbers begin anew; so are merged ones."""
+    monkeypatch.setattr(bm25, "_SLICE", 1000)
+    chance = random.Random(3)
+    index = Bm25Index()
+    weights = {"a": 1.0, "b": 2.0, "c": 1.0}
+    for ordinal in range(0, 150_000, 10):
+        index.add(ordinal, chance.choices("abc", [9, 3, 0.1], k=3))
+    index.add(150_000, ["a"])
+    live = np.ones(150_001, np.bool_)
+    before = scores(index, weights, live)
+    whole = index.seal(0, live)
+    assert whole["docs"].dtype == np.uint16
+    assert len(whole["counts"]) == 3 * len(whole["hashes"])
+    index.attach([(0, frozen(whole))])
+    assert scores(index, weights, live).tolist() == before.tolist()
+    index.check(150_001)
+
+    parts: list[tuple[int, Part]] = []
+    for first in range(0, 150_000, 50_000):
+        index.attach(parts)
+        for ordinal in range(first, first + 50_000, 10):
+            index.add(ordinal, ["a", "b"] if ordinal % 30 else ["a", "a"])
+        parts.append((first, frozen(index.seal(len(parts), np.ones(first + 50_000, np.bool_)))))
+    index.attach(parts)
+    live = np.ones(150_000, np.bool_)
+    before = scores(index, weights, live)
+    merged = last(index.merging(0))
+    assert merged["docs"].dtype == np.uint16
+    index.swap(0, frozen(merged))
+    index.check(150_000)
+    assert scores(index, weights, live).tolist() == before.tolist()

@@ -18,6 +18,7 @@ from memhop.common.ids import from_hex, to_hex
 from memhop.core.batch import Write
 from memhop.core.disk import DiskFile, FileDisk
 from memhop.core.meh_file import MehFile
+from memhop.index.entries import EntryPart
 from memhop.repo import vectors
 from memhop.repo.checking import check
 from memhop.repo.codec import RECORD_TYPES, encode
@@ -142,10 +143,9 @@ SPOILT: dict[str, Callable[[Views, int], object]] = {
 
 
 def _membership(views: Views, id_: int) -> tuple[int, int, int]:
-    groups = views.groups.seal(0)
-    entry = int(np.flatnonzero(groups["ids"] == id_)[0])
-    row = int(np.searchsorted(groups["offsets"], entry, "right")) - 1
-    return int(groups["keys"][row]), int(groups["orders"][entry]), id_
+    keys, orders, ids, _ = EntryPart(views.groups.seal(0)).table()
+    entry = int(np.flatnonzero(ids == id_)[0])
+    return int(keys[entry]), int(orders[entry]), id_
 
 
 def _spaces(views: Views) -> tuple[Any, Any]:

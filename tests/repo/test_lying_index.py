@@ -63,9 +63,10 @@ def test_parts_that_contradict_each_other_are_built_anew(
     manifest = manifest_of(data)
     assert manifest is not None
     sections = {found[0]: found for found in manifest["segments"][-1]["sections"]}
-    removed, ids = sections["groups.removed"], sections["groups.ids"]
+    removed, codes, ids = (sections[f"groups.{name}"] for name in ("removed", "ids", "ids.values"))
     row = list(data[removed[2] : removed[2] + removed[3]]).index(1)
-    data[ids[2] + 8 * row] ^= 1
+    assert codes[1] == "B"
+    data[ids[2] + 8 * data[codes[2] + row]] ^= 1
     ids[4] = zlib.crc32(data[ids[2] : ids[2] + 8 * ids[3]])
     put_manifest(data, json.dumps(manifest).encode())
     path.write_bytes(data)
