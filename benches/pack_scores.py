@@ -81,7 +81,18 @@ def asked_first(pairs: Sequence[tuple[LookAlike, Sequence[str]]]) -> Figures:
 
 def present(finder: Finder, packs: Packs, splits: Iterable[str]) -> dict[str, Groups]:
     """By split, then language, "all" first."""
-    subjects = packs.subjects
+    return _of_subjects(finder, packs, packs.subjects, splits)
+
+
+def present_more(finder: Finder, packs: Packs, splits: Iterable[str]) -> dict[str, Groups]:
+    """As `present`; splits of which the pack has nothing are left out."""
+    there = {subject.split for subject in packs.more_subjects}
+    return _of_subjects(finder, packs, packs.more_subjects, [split for split in splits if split in there])
+
+
+def _of_subjects(
+    finder: Finder, packs: Packs, subjects: Sequence[Subject], splits: Iterable[str]
+) -> dict[str, Groups]:
     memory = (*packs.notes, *(note for subject in subjects for note in subject.notes))
     asks = [Ask(subject.question) for subject in subjects]
     asks += [Ask(text) for subject in subjects for text, _ in subject.past]

@@ -3,12 +3,13 @@
     notes         notes of eight projects; code, typing errors, Chinese, times, paraphrases, several notes, projects
     lookalikes    two or three notes that differ in one value, and a question that asks for one of them
     present       what changed over time, and questions about today and about an older time
+    present_more  many more of the same kind, all to tune on
     multilingual  notes and turns in Chinese, Japanese, Korean and mixed scripts
 
 All names and facts are invented. The questions were written before any of them was asked of the engine. `split`
 says who may look: weights are tuned on "dev" alone, "held" is for reporting. Look-alikes and subjects are "dev" where
 the first byte of SHA-256 over "split-1:" + id is even; questions with a type alternate within it, in order of that
-digest.
+digest. All of present_more is "dev".
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent / "packs"
+PACKS = ("notes", "lookalikes", "present", "present_more", "multilingual")
 SPLITS = ("dev", "held")
 
 
@@ -85,11 +87,12 @@ class Packs:
     questions: tuple[Question, ...]
     lookalikes: tuple[LookAlike, ...]
     subjects: tuple[Subject, ...]
+    more_subjects: tuple[Subject, ...]
     multilingual: tuple[Note, ...]
     multilingual_questions: tuple[Question, ...]
     asked_at_ms: int
     sha256: str
-    """Hex digest over the four files."""
+    """Hex digest over all files."""
 
 
 def load(folder: Path = FOLDER) -> Packs:
@@ -99,9 +102,7 @@ def load(folder: Path = FOLDER) -> Packs:
         OSError: a file cannot be read.
         ValueError, KeyError: one is not what this module describes, or they disagree on when questions are asked.
     """
-    files = {
-        name: (folder / f"{name}.json").read_bytes() for name in ("notes", "lookalikes", "present", "multilingual")
-    }
+    files = {name: (folder / f"{name}.json").read_bytes() for name in PACKS}
     read = {name: json.loads(content) for name, content in files.items()}
     times = {pack["asked_at"] for pack in read.values()}
     if len(times) != 1:
@@ -121,18 +122,8 @@ def load(folder: Path = FOLDER) -> Packs:
             )
             for item in read["lookalikes"]["items"]
         ),
-        subjects=tuple(
-            Subject(
-                id=item["id"],
-                split=item["split"],
-                kind=item["subject"],
-                language=item["language"],
-                notes=_notes(item["notes"]),
-                question=item["question"],
-                past=tuple((asked["question"], asked["answer"]) for asked in item["past"]),
-            )
-            for item in read["present"]["items"]
-        ),
+        subjects=_subjects(read["present"]["items"]),
+        more_subjects=_subjects(read["present_more"]["items"]),
         multilingual=_notes(read["multilingual"]["notes"]),
         multilingual_questions=_questions(read["multilingual"]["questions"]),
         asked_at_ms=_ms(times.pop()),
@@ -151,6 +142,21 @@ def _notes(items: Sequence[Mapping[str, Any]]) -> tuple[Note, ...]:
             tags=tuple(item.get("tags", ())),
             session=item.get("session"),
             speaker=item.get("speaker"),
+        )
+        for item in items
+    )
+
+
+def _subjects(items: Sequence[Mapping[str, Any]]) -> tuple[Subject, ...]:
+    return tuple(
+        Subject(
+            id=item["id"],
+            split=item["split"],
+            kind=item["subject"],
+            language=item["language"],
+            notes=_notes(item["notes"]),
+            question=item["question"],
+            past=tuple((asked["question"], asked["answer"]) for asked in item["past"]),
         )
         for item in items
     )

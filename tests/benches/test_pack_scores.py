@@ -39,7 +39,7 @@ def packs(
     lookalikes: tuple[LookAlike, ...] = (),
     subjects: tuple[Subject, ...] = (),
 ) -> Packs:
-    return Packs(notes, questions, lookalikes, subjects, notes, questions, NOW, "")
+    return Packs(notes, questions, lookalikes, subjects, subjects, notes, questions, NOW, "")
 
 
 def test_is_before_wants_it_found_and_ahead_of_every_other() -> None:

@@ -30,8 +30,12 @@ def packs() -> Packs:
 
 def every_note(packs: Packs) -> list[Note]:
     alike = [note for item in packs.lookalikes for note in item.notes]
-    changing = [note for subject in packs.subjects for note in subject.notes]
+    changing = [note for subject in every_subject(packs) for note in subject.notes]
     return [*packs.notes, *packs.multilingual, *alike, *changing]
+
+
+def every_subject(packs: Packs) -> list[Subject]:
+    return [*packs.subjects, *packs.more_subjects]
 
 
 def every_question(packs: Packs) -> list[Question]:
@@ -61,6 +65,9 @@ def test_there_are_enough_of_each(packs: Packs) -> None:
     assert sum(item.language == "zh" for item in packs.lookalikes) >= 20
     assert len(packs.subjects) >= 50
     assert sum(len(subject.past) for subject in packs.subjects) >= 25
+    assert len(packs.more_subjects) >= 90
+    assert sum(subject.language == "zh" for subject in packs.more_subjects) >= 30
+    assert sum(len(subject.past) for subject in packs.more_subjects) >= 40
     assert len(packs.multilingual) >= 250
     assert len(packs.multilingual_questions) >= 110
 
@@ -68,7 +75,7 @@ def test_there_are_enough_of_each(packs: Packs) -> None:
 def test_ids_and_texts_occur_once(packs: Packs) -> None:
     notes = every_note(packs)
     asked = [question.id for question in every_question(packs)]
-    asked += [item.id for item in packs.lookalikes] + [subject.id for subject in packs.subjects]
+    asked += [item.id for item in packs.lookalikes] + [subject.id for subject in every_subject(packs)]
     for values in ([note.id for note in notes], [note.text for note in notes], asked):
         assert [value for value, count in Counter(values).items() if count > 1] == []
 
@@ -100,6 +107,10 @@ def test_halves_follow_the_digest_of_the_id(packs: Packs) -> None:
         for type in {question.type for question in questions}:
             chosen = sorted((q for q in questions if q.type == type), key=lambda question: digest(question.id))
             assert [q.split for q in chosen] == [SPLITS[place % 2] for place in range(len(chosen))], type
+
+
+def test_what_is_only_to_tune_on_is_not_held(packs: Packs) -> None:
+    assert {subject.split for subject in packs.more_subjects} == {"dev"}
 
 
 def test_neither_half_is_much_larger(packs: Packs) -> None:
@@ -154,7 +165,7 @@ def test_the_asked_look_alike_is_as_often_the_older_as_the_newer(packs: Packs) -
 
 
 def test_subjects_go_from_old_to_new_and_the_past_is_not_the_present(packs: Packs) -> None:
-    for subject in packs.subjects:
+    for subject in every_subject(packs):
         times = [note.at_ms for note in subject.notes]
         assert 2 <= len(times) <= 4, subject.id
         assert times == sorted(set(times)), subject.id
