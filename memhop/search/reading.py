@@ -29,7 +29,13 @@ _NEGATIONS = frozenset(
     "no not never none nobody nothing nowhere neither nor without cannot cant dont doesnt didnt isnt wont stopped "
     "stop stops t failed fails 不 没 沒 无 無 未 别 別 非 勿".split()
 )
+_ASKS = re.compile(
+    r"^\W*(?:and\s|so\s|but\s)?(?:who|whom|whose|what|whats|which|where|wheres|when|how|is|are|am|does|do|has|have|can|"
+    r"may|must|should|will|did|was|were|had)\b|[?？]\s*$|谁|誰|什么|什麼|哪|多少|几|怎|吗|嗎|何",
+    re.IGNORECASE,
+)
 _BE = frozenset("is are was were be been being gets get got".split())
+_NO_VERBS = frozenset("a an the in on at not near down up out there here".split())  # "is a mill by the river"
 _COME = frozenset(("came", "come", "comes", "coming"))
 _MARKS = re.compile(r"[’']")
 
@@ -47,12 +53,14 @@ class Question(NamedTuple):
     order: tuple[str, ...]  # the terms as they follow one another, a passive turned round
     values: tuple[Value, ...]
     negated: bool
+    asks: bool  # it is put as a question, rather than words to look for
 
 
 class Reading(NamedTuple):
     """One candidate as the question sees it. `told`, `exact` and `order` are shares, 0..1."""
 
     at: int
+    passage: str  # what was read
     distinct: frozenset[str]  # its tokens
     places: dict[str, int]  # of the question's terms: the first token that is one
     covered: float  # idf of the subject's terms held
@@ -98,6 +106,7 @@ def question(
         order=(),
         values=tuple(values(without_relative(text))),
         negated=not _NEGATIONS.isdisjoint(tokens),
+        asks=_ASKS.search(_MARKS.sub("", text)) is not None,
     )
     places = Reader(asked).places(turned, text.casefold())
     return asked._replace(order=tuple(sorted(places, key=lambda term: (places[term], term))))
@@ -135,6 +144,7 @@ class Reader:
         verbatim = asked.verbatim in folded
         return Reading(
             at=at,
+            passage=passage,
             distinct=distinct,
             places=places,
             covered=sum(idf for term, idf in asked.subject.items() if term in places),
@@ -192,7 +202,7 @@ def _is_form(token: str, stem: str) -> bool:
     """Whether a word may have this stem; Snowball writes i for a final y."""
     if token.startswith(stem):
         return len(token) - len(stem) <= 4
-    return stem.endswith("i") and token.startswith(stem[:-1]) and token[len(stem) - 1 :] in ("y", "ys")
+    return stem.endswith("i") and token.startswith(stem[:-1]) and token[len(stem) - 1 :] in ("y", "ys", "ying")
 
 
 def _active(tokens: Sequence[str]) -> list[str]:
@@ -201,7 +211,7 @@ def _active(tokens: Sequence[str]) -> list[str]:
     if "by" in tokens:
         place = tokens.index("by")
         for verb in range(place - 1, max(place - 4, 0), -1):
-            if tokens[verb - 1] in _BE:
+            if tokens[verb - 1] in _BE and tokens[verb] not in _NO_VERBS:
                 return [*tokens[place + 1 :], *tokens[verb:place], *tokens[: verb - 1]]
     elif "from" in tokens and (place := tokens.index("from")) and tokens[place - 1] in _COME:
         return [*tokens[place + 1 :], *tokens[:place]]

@@ -17,9 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from memhop.search.marks import UNSURE
 from memhop.search.reading import Question, Reading
 from memhop.search.time_window import When
 from memhop.search.tuning import RERANK
+from memhop.search.values import values
 
 _CHANGES = frozenset(
     "now new newly since instead longer anymore again back latest moved moves switched switches changed changes "
@@ -70,25 +72,34 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
     rows = range(len(scores))
     best = max(rows, key=lambda row: (when.until is not None and readings[row].covered, scores[row], -row))
     worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in readings[best].places}
-    if not worth or readings[best].covered < RERANK.known * sum(asked.subject.values()):
+    if not worth:
         return []
-    others = [row for row in rows if row != best and not _look_alike(readings[best], readings[row])]
+    rare = {term for term, idf in worth.items() if idf >= RERANK.rarest * max(worth.values())}
+    few = asked.asks and sum(not rare.isdisjoint(reading.places) for reading in readings) <= RERANK.states
+    known = readings[best].covered >= RERANK.known * sum(asked.subject.values())
+    if not few and not known:
+        return []
+    others = [row for row in rows if row != best and not _look_alike(asked, readings[best], readings[row])]
     subject = [best]
-    for surely in (True, False):
-        if len(subject) == 1:
-            subject += [row for row in others if _same_subject(worth, readings[best], readings[row], surely=surely)]
+    for surely in (True, False) if known else (True,):
+        if few or len(subject) == 1:
+            subject += [
+                row
+                for row in others
+                if row not in subject and _same_subject(worth, readings[best], readings[row], surely=surely, few=few)
+            ]
     # What tells of the same as one of these does so, too, if that is two words of the question or more.
     for member in subject[1:]:
         if sum(term in readings[member].places for term in worth) > 1:
             subject += [
                 row
                 for row in others
-                if row not in subject and _same_subject(worth, readings[member], readings[row], surely=True)
+                if row not in subject and _same_subject(worth, readings[member], readings[row], surely=True, few=few)
             ]
     return subject
 
 
-def _look_alike(best: Reading, other: Reading) -> bool:
+def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
     """Whether a text tells of something else than the best one: it agrees less with the values asked for, lacks the
     question as it was asked, or fits it less well though it is a near copy with other words in it than a change."""
     if other.told < best.told or other.verbatim < best.verbatim:
@@ -98,17 +109,21 @@ def _look_alike(best: Reading, other: Reading) -> bool:
         return False
     if other.exact + other.order >= best.exact + best.order:
         return False
+    if other.distinct == best.distinct:
+        return True  # the same words in another order: who did what to whom
+    if best.distinct & asked.telling <= other.distinct:
+        return False
     added = {token for token in other.distinct - best.distinct if not token.isdecimal()}
-    # As many words in all, but for the order: who did what to whom. Fewer: the other one only says less.
-    return _CHANGES.isdisjoint(added) and (bool(added) or other.distinct == best.distinct)
+    return _CHANGES.isdisjoint(added) and bool(added)  # without words of its own it only says less
 
 
-def _same_subject(worth: Mapping[str, float], known: Reading, other: Reading, *, surely: bool) -> bool:
+def _same_subject(worth: Mapping[str, float], known: Reading, other: Reading, *, surely: bool, few: bool) -> bool:
     """Whether another text tells of the subject of a known one.
 
     Args:
         worth: Terms of the subject, with their idf.
-        surely: Both share most of it. Else the rarest is enough, if the other begins with it and speaks of a change.
+        surely: Both share most of it. Else the rarest is enough, if the later one shows that it tells of a change.
+        few: Few texts have the rarest one at all.
     """
     had = [term for term in worth if term in known.places]
     shared = [term for term in had if term in other.places]
@@ -118,4 +133,16 @@ def _same_subject(worth: Mapping[str, float], known: Reading, other: Reading, *,
     begin = [min(each.places[term] for term in shared) <= RERANK.beginning for each in (known, other)]
     if surely:
         return share >= RERANK.sure_subject and (len(shared) > 1 or all(begin))
-    return share >= RERANK.subject and begin[1] and not _CHANGES.isdisjoint(other.distinct)
+    if share < RERANK.subject or not (few or begin[1]):
+        return False
+    later = max(known, other, key=lambda reading: reading.at)
+    return not _CHANGES.isdisjoint(later.distinct) or (few and _same_kind(known, other))
+
+
+def _same_kind(one: Reading, other: Reading) -> bool:
+    """Whether two texts tell values of one kind: two times of the day, two weights."""
+    return not _kinds(one).isdisjoint(_kinds(other))
+
+
+def _kinds(reading: Reading) -> set[str]:
+    return {dimension for value in values(reading.passage) for dimension, _ in value.tells} - {"number", UNSURE}
