@@ -63,6 +63,7 @@ class Reading(NamedTuple):
     passage: str  # what was read
     distinct: frozenset[str]  # its tokens
     places: dict[str, int]  # of the question's terms: the first token that is one
+    begins: frozenset[str]  # those terms with which it begins, as it is written
     covered: float  # idf of the subject's terms held
     verbatim: bool  # it holds the whole question as it was asked
     told: float  # of the question's values; see `agreement`
@@ -138,15 +139,18 @@ class Reader:
         asked = self._asked
         passage = _passage(asked, text)
         folded = passage.casefold()
-        tokens = _active(_tokens(folded))
+        written = _tokens(folded)
+        tokens = _active(written)
         distinct = frozenset(tokens)
         places = self.places(tokens, folded)
+        first = places if tokens == written else self.places(written, folded)
         verbatim = asked.verbatim in folded
         return Reading(
             at=at,
             passage=passage,
             distinct=distinct,
             places=places,
+            begins=frozenset(term for term, place in first.items() if place <= RERANK.beginning),
             covered=sum(idf for term, idf in asked.subject.items() if term in places),
             verbatim=verbatim,
             told=_told(asked, passage),

@@ -14,7 +14,7 @@ it. No text is lifted by more than a bound, and none is lowered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 
 from memhop.search.marks import UNSURE
@@ -65,38 +65,45 @@ def lifts(
 
 
 def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: Sequence[float]) -> list[int]:
-    """The rows that tell of the best one's subject, that one first; empty when none is known.
+    """The rows that tell of one subject, the one known to first; empty when none is known.
 
-    Best is the highest score; for a time past the fullest text, because there what lies in the span scores high.
+    Known to is the highest score; for a time past one of the fullest texts, because there what lies in the span scores
+    high, whatever it tells: the first that is not alone with its subject.
     """
     rows = range(len(scores))
-    best = max(rows, key=lambda row: (when.until is not None and readings[row].covered, scores[row], -row))
+    if when.until is None:
+        return _subject_of(max(rows, key=lambda row: (scores[row], -row)), asked, readings)
+    fullest = sorted(rows, key=lambda row: (-readings[row].covered, -scores[row], row))
+    least = RERANK.rarest * readings[fullest[0]].covered
+    for best in fullest[: RERANK.states]:
+        if readings[best].covered >= least and not (best != fullest[0] and _look_alike(asked, readings[fullest[0]], readings[best])) and len(subject := _subject_of(best, asked, readings)) > 1:
+            return subject
+    return []
+
+
+def _subject_of(best: int, asked: Question, readings: Sequence[Reading]) -> list[int]:
+    rows = range(len(readings))
     worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in readings[best].places}
-    if not worth:
-        return []
-    rare = {term for term, idf in worth.items() if idf >= RERANK.rarest * max(worth.values())}
-    few = asked.asks and sum(not rare.isdisjoint(reading.places) for reading in readings) <= RERANK.states
-    known = readings[best].covered >= RERANK.known * sum(asked.subject.values())
-    if not few and not known:
-        return []
+    known_ = readings[best].covered >= RERANK.known * sum(asked.subject.values())
+    holders = {term: sum(term in reading.places for reading in readings) for term in worth}
+    few = {term for term, count in holders.items() if asked.asks and count <= RERANK.states}
     others = [row for row in rows if row != best and not _look_alike(asked, readings[best], readings[row])]
+    def tell(known: int, **how: bool) -> list[int]:
+        return [
+            row
+            for row in others
+            if row not in subject
+            and _same_subject(worth, few, readings[known], readings[row], known_=known_, **how)
+        ]
+
     subject = [best]
-    for surely in (True, False) if known else (True,):
-        if few or len(subject) == 1:
-            subject += [
-                row
-                for row in others
-                if row not in subject and _same_subject(worth, readings[best], readings[row], surely=surely, few=few)
-            ]
+    subject += tell(best, surely=True, alone=False)
     # What tells of the same as one of these does so, too, if that is two words of the question or more.
     for member in subject[1:]:
         if sum(term in readings[member].places for term in worth) > 1:
-            subject += [
-                row
-                for row in others
-                if row not in subject and _same_subject(worth, readings[member], readings[row], surely=True, few=few)
-            ]
-    return subject
+            subject += tell(member, surely=True, alone=False)
+    weak = tell(best, surely=False, alone=len(subject) == 1) if known_ else []
+    return subject + weak if len(subject) + len(weak) <= RERANK.states else subject
 
 
 def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
@@ -117,26 +124,37 @@ def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
     return _CHANGES.isdisjoint(added) and bool(added)  # without words of its own it only says less
 
 
-def _same_subject(worth: Mapping[str, float], known: Reading, other: Reading, *, surely: bool, few: bool) -> bool:
+def _same_subject(
+    worth: Mapping[str, float],
+    few: Set[str],
+    known: Reading,
+    other: Reading,
+    *,
+    surely: bool,
+    alone: bool,
+    known_: bool,
+) -> bool:
     """Whether another text tells of the subject of a known one.
 
     Args:
         worth: Terms of the subject, with their idf.
+        few: Those of them that few texts have at all.
         surely: Both share most of it. Else the rarest is enough, if the later one shows that it tells of a change.
-        few: Few texts have the rarest one at all.
     """
     had = [term for term in worth if term in known.places]
     shared = [term for term in had if term in other.places]
-    if not shared or max(worth[term] for term in shared) < RERANK.rarest * max(worth[term] for term in had):
+    rare = {term for term in shared if worth[term] >= RERANK.rarest * max(worth[each] for each in had)}
+    if not rare:
         return False
+    among_few = not rare.isdisjoint(few)
     share = sum(worth[term] for term in shared) / sum(worth[term] for term in had)
-    begin = [min(each.places[term] for term in shared) <= RERANK.beginning for each in (known, other)]
+    begin = [not each.begins.isdisjoint(shared) for each in (known, other)]
     if surely:
-        return share >= RERANK.sure_subject and (len(shared) > 1 or all(begin))
-    if share < RERANK.subject or not (few or begin[1]):
+        return share >= RERANK.sure_subject and (len(shared) > 1 or all(begin)) and (known_ or among_few)
+    if share < RERANK.subject or not ((alone and among_few) or (begin[1] and (alone or among_few))):
         return False
     later = max(known, other, key=lambda reading: reading.at)
-    return not _CHANGES.isdisjoint(later.distinct) or (few and _same_kind(known, other))
+    return not _CHANGES.isdisjoint(later.distinct) or (among_few and _same_kind(known, other))
 
 
 def _same_kind(one: Reading, other: Reading) -> bool:
