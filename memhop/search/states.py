@@ -75,7 +75,7 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
         return _subject_of(max(rows, key=lambda row: (scores[row], -row)), asked, readings)
     fullest = sorted(rows, key=lambda row: (-readings[row].covered, -scores[row], row))
     least = RERANK.rarest * readings[fullest[0]].covered
-    for best in fullest[: RERANK.states]:
+    for best in fullest[: 1]:
         if readings[best].covered >= least and not (best != fullest[0] and _look_alike(asked, readings[fullest[0]], readings[best])) and len(subject := _subject_of(best, asked, readings)) > 1:
             return subject
     return []
@@ -151,7 +151,7 @@ def _same_subject(
     begin = [not each.begins.isdisjoint(shared) for each in (known, other)]
     if surely:
         return share >= RERANK.sure_subject and (len(shared) > 1 or all(begin)) and (known_ or among_few)
-    if share < RERANK.subject or not ((alone and among_few) or (begin[1] and (alone or among_few))):
+    if share < (RERANK.subject if alone else 0.45) or not ((alone and among_few) or (begin[1] and (alone or among_few))):
         return False
     later = max(known, other, key=lambda reading: reading.at)
     return not _CHANGES.isdisjoint(later.distinct) or (among_few and _same_kind(known, other))
