@@ -119,7 +119,7 @@ _FIRST = re.compile(
     re.IGNORECASE,
 )
 
-_TOLD = re.compile(r"\b(?:did|was|were|had)\b|[过過]|了(?![吗嗎呢啊]?\s*[？?。]?\s*$)", re.IGNORECASE)
+_TOLD = re.compile(r"\b(?:did|was|were|had|would)\b|[过過]|了(?![吗嗎呢啊]?\s*[？?。]?\s*$)", re.IGNORECASE)
 
 Window = tuple[int, int]
 
