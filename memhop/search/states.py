@@ -151,7 +151,7 @@ def _same_subject(
     begin = [not each.begins.isdisjoint(shared) for each in (known, other)]
     if surely:
         return share >= RERANK.sure_subject and (len(shared) > 1 or all(begin)) and (known_ or among_few)
-    if share < (RERANK.subject if alone else 0.45) or not ((alone and among_few) or (begin[1] and (alone or among_few))):
+    if share < (RERANK.subject if alone and begin[1] else 0.45) or not ((alone and among_few) or (begin[1] and (alone or among_few))):
         return False
     later = max(known, other, key=lambda reading: reading.at)
     return not _CHANGES.isdisjoint(later.distinct) or (among_few and _same_kind(known, other))
