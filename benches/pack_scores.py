@@ -90,9 +90,7 @@ def present_more(finder: Finder, packs: Packs, splits: Iterable[str]) -> dict[st
     return _of_subjects(finder, packs, packs.more_subjects, [split for split in splits if split in there])
 
 
-def _of_subjects(
-    finder: Finder, packs: Packs, subjects: Sequence[Subject], splits: Iterable[str]
-) -> dict[str, Groups]:
+def _of_subjects(finder: Finder, packs: Packs, subjects: Sequence[Subject], splits: Iterable[str]) -> dict[str, Groups]:
     memory = (*packs.notes, *(note for subject in subjects for note in subject.notes))
     asks = [Ask(subject.question) for subject in subjects]
     asks += [Ask(text) for subject in subjects for text, _ in subject.past]

@@ -47,6 +47,7 @@ class Question(NamedTuple):
     terms: Mapping[str, float]
     forms: Mapping[str, tuple[tuple[str, str], ...]]  # two letters to the word forms that begin so, each with its term
     runs: tuple[str, ...]  # the other terms, of unspaced scripts and compounds, which may stand anywhere
+    compounds: frozenset[str]  # the terms of several parts: paths, dotted names, identifiers
     subject: Mapping[str, float]  # the terms that say what is asked about, without those that only say when
     telling: frozenset[str]  # the tokens that terms were made of
     pairs: frozenset[str]  # neighbouring tokens, one of them telling at least, as `_spelt` writes them
@@ -66,6 +67,7 @@ class Reading(NamedTuple):
     begins: frozenset[str]  # those terms with which it begins, as it is written
     covered: float  # idf of the subject's terms held
     verbatim: bool  # it holds the whole question as it was asked
+    denies: bool  # it says no, somewhere
     told: float  # of the question's values; see `agreement`
     exact: float  # of its telling words and pairs of words that stand there as asked
     order: float  # of its neighbouring terms that follow one another here, too
@@ -101,6 +103,7 @@ def question(
         terms=terms,
         forms=forms,
         runs=tuple(term for term in terms if _unspaced(term) or not term.isalnum()),
+        compounds=frozenset(term for term in terms if not term.isalnum()),
         subject=_subject(query_terms(without_times(text)), terms) or terms,
         telling=frozenset(telling),
         pairs=frozenset(_spelt(pair) for pair in pairwise(turned) if not telling.isdisjoint(pair)),
@@ -145,6 +148,7 @@ class Reader:
         places = self.places(tokens, folded)
         first = places if tokens == written else self.places(written, folded)
         verbatim = asked.verbatim in folded
+        denies = not _NEGATIONS.isdisjoint(distinct)
         return Reading(
             at=at,
             passage=passage,
@@ -153,8 +157,9 @@ class Reader:
             begins=frozenset(term for term, place in first.items() if place <= RERANK.beginning),
             covered=sum(idf for term, idf in asked.subject.items() if term in places),
             verbatim=verbatim,
+            denies=denies,
             told=_told(asked, passage),
-            exact=_exact(asked, tokens, distinct, verbatim=verbatim),
+            exact=_exact(asked, tokens, distinct, alike=asked.negated == denies, verbatim=verbatim),
             order=_order(asked, places),
         )
 
@@ -230,13 +235,12 @@ def _told(asked: Question, passage: str) -> float:
     return sum(agreement(value, marks) for value in asked.values) / len(asked.values)
 
 
-def _exact(asked: Question, tokens: list[str], distinct: frozenset[str], *, verbatim: bool) -> float:
+def _exact(asked: Question, tokens: list[str], distinct: frozenset[str], *, alike: bool, verbatim: bool) -> float:
     """Share of the question's telling words, and of its pairs with at least one of them, that stand there as asked.
 
     The whole question, word for word, and saying no or not like the question, are worth one of them each.
     """
     there = _spelt(tokens)
-    alike = asked.negated != _NEGATIONS.isdisjoint(distinct)
     count = len(asked.telling & distinct) + sum(pair in there for pair in asked.pairs) + alike + verbatim
     return count / (len(asked.telling) + len(asked.pairs) + 2)
 

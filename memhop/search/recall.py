@@ -342,7 +342,7 @@ class Recaller:
         if len(rows) < 2:
             return fused
         uses = scored.words.uses
-        asked = question(query.text, {use.term: use.idf for use in uses}, {use.term: use.variants for use in uses})
+        asked = question(query.text, {use.term: use.idf for use in uses}, {use.term: _stand_ins(use) for use in uses})
         total, parts = fused.total.copy(), dict(fused.parts)
         for name, values in rerank(asked, query.when, candidates, weights).items():
             parts[name] = np.zeros(len(total))
@@ -384,6 +384,15 @@ class Recaller:
 def _trust(scored: _Scored) -> float:
     """How far words are believed, 0..1: less where there is a model and no unit holds much of the question."""
     return min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
+
+
+def _stand_ins(use: channels.TermUse) -> list[str]:
+    """What may be read for a term: of one that texts have no longer or shorter word, which may mean another thing."""
+    return [other for other in use.variants if not (use.frequency and _begins_alike(use.term, other))]
+
+
+def _begins_alike(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
 
 
 def _weighted(layer: Layer, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:

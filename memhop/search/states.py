@@ -14,8 +14,9 @@ it. No text is lifted by more than a bound, and none is lowered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from memhop.search.marks import UNSURE
 from memhop.search.reading import Question, Reading
@@ -24,11 +25,14 @@ from memhop.search.tuning import RERANK
 from memhop.search.values import values
 
 _CHANGES = frozenset(
-    "now new newly since instead longer anymore again back latest moved moves switched switches changed changes "
-    "replaced replaces renamed upgraded updated raised lowered increased decreased reduced bumped dropped cut doubled "
-    "started starts joined left quit became becomes took handed passed swapped migrated relocated "
+    "now new newly since instead longer anymore again back latest formerly correction replacement "
+    "moved moves switched switches changed changes change replaced replaces renamed upgraded updated update "
+    "raised lowered increased decreased reduced bumped dropped cut doubled halved "
+    "started starts joined left quit hired promoted resigned retired engaged "
+    "became becomes took handed passed swapped migrated relocated "
     "transferred rolled reverted rotated extended shortened postponed slips slipped delayed corrected agreed decided "
-    "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起".split()
+    "cancelled canceled reopened "
+    "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起 了 推 延 挪 迁 离 定".split()
 )
 _MARGIN = 1e-7  # share by which a text is put above another one
 
@@ -65,51 +69,55 @@ def lifts(
 
 
 def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: Sequence[float]) -> list[int]:
-    """The rows that tell of one subject, the one known to first; empty when none is known.
+    """The rows that tell of the best one's subject, that one first; it alone when none is known.
 
-    Known to is the highest score; for a time past one of the fullest texts, because there what lies in the span scores
-    high, whatever it tells: the first that is not alone with its subject.
+    Best is the highest score; for a time past the fullest text, because there what lies in the span scores high.
     """
     rows = range(len(scores))
-    if when.until is None:
-        return _subject_of(max(rows, key=lambda row: (scores[row], -row)), asked, readings)
-    fullest = sorted(rows, key=lambda row: (-readings[row].covered, -scores[row], row))
-    least = RERANK.rarest * readings[fullest[0]].covered
-    for best in fullest[: 1]:
-        if readings[best].covered >= least and not (best != fullest[0] and _look_alike(asked, readings[fullest[0]], readings[best])) and len(subject := _subject_of(best, asked, readings)) > 1:
-            return subject
-    return []
-
-
-def _subject_of(best: int, asked: Question, readings: Sequence[Reading]) -> list[int]:
-    rows = range(len(readings))
-    worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in readings[best].places}
-    known_ = readings[best].covered >= RERANK.known * sum(asked.subject.values())
-    holders = {term: sum(term in reading.places for reading in readings) for term in worth}
-    few = {term for term, count in holders.items() if asked.asks and count <= RERANK.states}
+    best = max(rows, key=lambda row: (when.until is not None and readings[row].covered, scores[row], -row))
+    held = readings[best].places
+    worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in held}
+    seldom = {term for term in worth if sum(term in each.places for each in readings) <= RERANK.states}
+    marks = _Marks(
+        worth=worth,
+        seldom=frozenset(seldom) if asked.asks else frozenset(),
+        known=readings[best].covered >= RERANK.known * sum(asked.subject.values()),
+    )
     others = [row for row in rows if row != best and not _look_alike(asked, readings[best], readings[row])]
-    def tell(known: int, **how: bool) -> list[int]:
-        return [
-            row
-            for row in others
-            if row not in subject
-            and _same_subject(worth, few, readings[known], readings[row], known_=known_, **how)
-        ]
-
     subject = [best]
-    subject += tell(best, surely=True, alone=False)
-    # What tells of the same as one of these does so, too, if that is two words of the question or more.
-    for member in subject[1:]:
+
+    def add(known: Reading) -> None:
+        subject.extend(row for row in others if row not in subject and _shares(marks, known, readings[row]))
+
+    add(readings[best])
+    for member in subject[1:]:  # what tells of the same as one of these does so, too, if that is two words or more
         if sum(term in readings[member].places for term in worth) > 1:
-            subject += tell(member, surely=True, alone=False)
-    weak = tell(best, surely=False, alone=len(subject) == 1) if known_ else []
-    return subject + weak if len(subject) + len(weak) <= RERANK.states else subject
+            add(readings[member])
+    if not marks.known:
+        return subject
+    alone = len(subject) == 1
+    changes = [
+        row for row in others if row not in subject and _changes(marks, readings[best], readings[row], alone=alone)
+    ]
+    return subject + changes if len(subject) + len(changes) <= RERANK.states else subject
+
+
+class _Marks(NamedTuple):
+    """What tells that a text is about the subject."""
+
+    worth: Mapping[str, float]  # terms of the question that the best one has, with their idf
+    seldom: frozenset[str]  # those of them that only a few candidates have
+    known: bool  # the best one has most of the question
 
 
 def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
     """Whether a text tells of something else than the best one: it agrees less with the values asked for, lacks the
-    question as it was asked, or fits it less well though it is a near copy with other words in it than a change."""
+    question as it was asked, or a path or dotted name in it, says yes where the question says no, or fits it less well though it is a near copy with other words in it than a change."""
     if other.told < best.told or other.verbatim < best.verbatim:
+        return True
+    if not asked.compounds & best.places.keys() <= other.places.keys():
+        return True
+    if asked.negated and best.denies and not other.denies:
         return True
     common = len(best.distinct & other.distinct)
     if common < RERANK.alike * max(len(best.distinct), len(other.distinct)):
@@ -124,43 +132,45 @@ def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
     return _CHANGES.isdisjoint(added) and bool(added)  # without words of its own it only says less
 
 
-def _same_subject(
-    worth: Mapping[str, float],
-    few: Set[str],
-    known: Reading,
-    other: Reading,
-    *,
-    surely: bool,
-    alone: bool,
-    known_: bool,
-) -> bool:
-    """Whether another text tells of the subject of a known one.
+def _shares(marks: _Marks, known: Reading, other: Reading) -> bool:
+    """Whether another text shares the rarest word of a known one and most of the rest.
+
+    Where the best one has little of the question, that rarest word must be one that few have.
+    """
+    shared, rarest, share = _common(marks, known, other)
+    begin = not (known.begins.isdisjoint(shared) or other.begins.isdisjoint(shared))
+    surely = marks.known or not marks.seldom.isdisjoint(rarest)
+    return bool(rarest) and surely and share >= RERANK.sure_subject and (len(shared) > 1 or begin)
+
+
+def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> bool:
+    """Whether another text shares the rarest word of the best one and shows that its state has changed: the later of
+    the two speaks of a change, or both tell values of one kind.
 
     Args:
-        worth: Terms of the subject, with their idf.
-        few: Those of them that few texts have at all.
-        surely: Both share most of it. Else the rarest is enough, if the later one shows that it tells of a change.
+        alone: No other text shares more. If one does, or the word does not begin the text, more of the rest is wanted,
+            and the word must be one that few have.
     """
-    had = [term for term in worth if term in known.places]
-    shared = [term for term in had if term in other.places]
-    rare = {term for term in shared if worth[term] >= RERANK.rarest * max(worth[each] for each in had)}
-    if not rare:
+    shared, rarest, share = _common(marks, known, other)
+    seldom = not marks.seldom.isdisjoint(rarest)
+    begins = not other.begins.isdisjoint(shared)
+    if not rarest or share < (RERANK.subject if alone and begins else RERANK.half_subject):
         return False
-    among_few = not rare.isdisjoint(few)
-    share = sum(worth[term] for term in shared) / sum(worth[term] for term in had)
-    begin = [not each.begins.isdisjoint(shared) for each in (known, other)]
-    if surely:
-        return share >= RERANK.sure_subject and (len(shared) > 1 or all(begin)) and (known_ or among_few)
-    if share < (RERANK.subject if alone and begin[1] else 0.45) or not ((alone and among_few) or (begin[1] and (alone or among_few))):
+    if not ((alone or begins) if seldom else (alone and begins)):
         return False
     later = max(known, other, key=lambda reading: reading.at)
-    return not _CHANGES.isdisjoint(later.distinct) or (among_few and _same_kind(known, other))
+    return not _CHANGES.isdisjoint(later.distinct) or (seldom and not _kinds(known).isdisjoint(_kinds(other)))
 
 
-def _same_kind(one: Reading, other: Reading) -> bool:
-    """Whether two texts tell values of one kind: two times of the day, two weights."""
-    return not _kinds(one).isdisjoint(_kinds(other))
+def _common(marks: _Marks, known: Reading, other: Reading) -> tuple[list[str], list[str], float]:
+    """The terms that both have, those of them as rare as the rarest of the known one, and the share of its idf."""
+    had = [term for term in marks.worth if term in known.places]
+    shared = [term for term in had if term in other.places]
+    least = RERANK.rarest * max((marks.worth[term] for term in had), default=0.0)
+    rarest = [term for term in shared if marks.worth[term] >= least]
+    return shared, rarest, sum(marks.worth[term] for term in shared) / (sum(marks.worth[term] for term in had) or 1.0)
 
 
 def _kinds(reading: Reading) -> set[str]:
+    """The dimensions of the values a text tells: a time of the day, a weight, a version or bare number."""
     return {dimension for value in values(reading.passage) for dimension, _ in value.tells} - {"number", UNSURE}

@@ -107,6 +107,7 @@ _TIMES = re.compile(
 )
 
 _BEFORE = re.compile(r"\bbefore\b", re.IGNORECASE)
+_HAN_BEFORE = re.compile("^.{2,}?(?:以前|之前)[，,]?(?=.{2})")
 _PRESENT = re.compile(
     r"\b(?:now|nowadays|currently|at the moment|at present|these days|right now|as of today|latest|current|any ?more)\b"
     r"|现在|目前|如今|眼下|当前|最新",
@@ -185,7 +186,7 @@ def without_times(text: str) -> str:
     """The text without any date or span, nor "before the move": what it asks, not when."""
     bare = without_relative(_TIMES.sub(" ", text))
     before = _BEFORE.search(bare)
-    return bare[: before.start()] if before else bare
+    return _HAN_BEFORE.sub(" ", bare[: before.start()] if before else bare)
 
 
 def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:

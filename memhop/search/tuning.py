@@ -49,6 +49,7 @@ class Rerank(NamedTuple):
     states: int = 5  # most texts that tell of one subject's states; more of them are a topic
     known: float = 0.6  # share of the question's idf mass that the best one must have for a subject to be known
     subject: float = 0.3  # share of the best one's idf mass that a text on the same subject has, if it begins with it
+    half_subject: float = 0.45  # share if it does not, or if other texts have more
     sure_subject: float = 0.6  # share that is enough wherever it stands
     rarest: float = 0.8  # idf that a shared word has of the rarest one's, at least
     beginning: int = 3  # tokens
