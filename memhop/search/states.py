@@ -14,12 +14,14 @@ it. No text is lifted by more than a bound, and none is lowered.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from memhop.index.tokenizer import query_terms
 from memhop.search.marks import UNSURE
-from memhop.search.reading import Question, Reading
+from memhop.search.reading import Question, Reading, named
 from memhop.search.time_window import When
 from memhop.search.tuning import RERANK
 from memhop.search.values import values
@@ -34,6 +36,15 @@ _CHANGES = frozenset(
     "cancelled canceled reopened "
     "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起 了 推 延 挪 迁 离 定".split()
 )
+_SORTS = (
+    (
+        "where",
+        re.compile(r"\bwheres?\b|\baddress\b|哪里|哪儿|哪裡|在哪|何处|地址"),
+        re.compile(r"\b(?:at|in|into|on|to|under|behind|beside|near|inside|with|from)\s|[在到去住搬放进里]", re.IGNORECASE),
+    ),
+    ("who", re.compile(r"\bwho(?:m|se|s)?\b|谁|誰"), re.compile("")),
+)  # what is asked for, how it is asked, and what an answer has
+_NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][a-z]+")
 _MARGIN = 1e-7  # share by which a text is put above another one
 
 
@@ -79,6 +90,7 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
     worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in held}
     seldom = {term for term in worth if sum(term in each.places for each in readings) <= RERANK.states}
     marks = _Marks(
+        asked=asked,
         worth=worth,
         seldom=frozenset(seldom) if asked.asks else frozenset(),
         known=readings[best].covered >= RERANK.known * sum(asked.subject.values()),
@@ -105,6 +117,7 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
 class _Marks(NamedTuple):
     """What tells that a text is about the subject."""
 
+    asked: Question
     worth: Mapping[str, float]  # terms of the question that the best one has, with their idf
     seldom: frozenset[str]  # those of them that only a few candidates have
     known: bool  # the best one has most of the question
@@ -159,7 +172,31 @@ def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> b
     if not ((alone or begins) if seldom else (alone and begins)):
         return False
     later = max(known, other, key=lambda reading: reading.at)
-    return not _CHANGES.isdisjoint(later.distinct) or (seldom and not _kinds(known).isdisjoint(_kinds(other)))
+    if not _CHANGES.isdisjoint(later.distinct):
+        return True
+    if not seldom:
+        return False
+    if not _kinds(known).isdisjoint(_kinds(other)):
+        return True
+    return begins and (_answer(marks.asked, known) and _answer(marks.asked, other) or _names_again(marks.asked, known, other))
+
+
+def _answer(asked: Question, reading: Reading) -> bool:
+    """Whether a text has an answer of the sort asked for: a place, somebody, an amount or a time."""
+    sort = next((found for found, question, _ in _SORTS if question.search(asked.verbatim)), None)
+    if sort is None:
+        return False
+    if sort == "who":
+        return any(word.casefold() not in asked.verbatim for word in _NAME.findall(reading.passage))
+    return any(name == sort and answer.search(reading.passage) for name, _, answer in _SORTS)
+
+
+def _names_again(asked: Question, known: Reading, other: Reading) -> bool:
+    """Whether a text speaks of something of the known one that the question does not name: of what was so before."""
+    return any(
+        len(token) > 3 and not token.isdecimal() and not named(asked, token) and query_terms(token)
+        for token in known.distinct & other.distinct
+    )
 
 
 def _common(marks: _Marks, known: Reading, other: Reading) -> tuple[list[str], list[str], float]:
