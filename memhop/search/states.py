@@ -40,7 +40,9 @@ _SORTS = (
     (
         "where",
         re.compile(r"\bwheres?\b|\baddress\b|哪里|哪儿|哪裡|在哪|何处|地址"),
-        re.compile(r"\b(?:at|in|into|on|to|under|behind|beside|near|inside|with|from)\s|[在到去住搬放进里]", re.IGNORECASE),
+        re.compile(
+            r"\b(?:at|in|into|on|to|under|behind|beside|near|inside|with|from)\s|[在到去住搬放进里]", re.IGNORECASE
+        ),
     ),
     ("who", re.compile(r"\bwho(?:m|se|s)?\b|谁|誰"), re.compile("")),
 )  # what is asked for, how it is asked, and what an answer has
@@ -178,7 +180,9 @@ def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> b
         return False
     if not _kinds(known).isdisjoint(_kinds(other)):
         return True
-    return begins and (_answer(marks.asked, known) and _answer(marks.asked, other) or _names_again(marks.asked, known, other))
+    return begins and (
+        (_answer(marks.asked, known) and _answer(marks.asked, other)) or _names_again(marks.asked, known, other)
+    )
 
 
 def _answer(asked: Question, reading: Reading) -> bool:

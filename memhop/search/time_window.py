@@ -120,7 +120,11 @@ _FIRST = re.compile(
     re.IGNORECASE,
 )
 
-_TOLD = re.compile(r"\b(?:did|was|were|had|would)\b|[过過]|了(?![吗嗎呢啊]?\s*[？?。]?\s*$)", re.IGNORECASE)
+_TOLD = re.compile(
+    # 过 after a verb, not as one: 去过哪里, but 过寿, 超过
+    r"\b(?:did|was|were|had|would)\b|(?<![通超经經不])[过過](?=[吗嗎没沒什甚几幾多谁誰哪这這那的\s？?，,。]|$)|了(?![吗嗎呢啊]?\s*[？?。]?\s*$)",
+    re.IGNORECASE,
+)
 
 Window = tuple[int, int]
 
