@@ -353,7 +353,8 @@ class Recaller:
     def _with_older(
         self, best: NDArray[np.int64], fused: fusion.Fused, query: Query, ids: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """The rows to read again, of a time past also those best without it: what was so before was so in it."""
+        """The rows to read again: of a time past also the best whatever their time, for what was so before it, and
+        did not change, was so in it."""
         if query.when is None or query.when.until is None or "time" not in fused.parts:
             return best
         timeless = fused._replace(total=fused.total - fused.parts["time"])
@@ -387,12 +388,8 @@ def _trust(scored: _Scored) -> float:
 
 
 def _stand_ins(use: channels.TermUse) -> list[str]:
-    """What may be read for a term: of one that texts have no longer or shorter word, which may mean another thing."""
-    return [other for other in use.variants if not (use.frequency and _begins_alike(use.term, other))]
-
-
-def _begins_alike(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+    """The variants that are read as a term. Of one that texts have, its beginning is not: "pass" is no passport."""
+    return [other for other in use.variants if not use.frequency or not use.term.startswith(other)]
 
 
 def _weighted(layer: Layer, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:

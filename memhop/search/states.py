@@ -3,10 +3,20 @@
     "Ottilie lives in Graz" · "Ottilie moved to Linz"        where does Ottilie live?
 
 The subject is what the best candidate has of the question. A text tells of it if it shares the rarest word of that
-and most of the rest; where none does, the rarest word is enough in a text that begins with it, as notes begin with
-what they are about, and speaks of a change. It does not if it is a near copy which fits the question less well: that
-is a look-alike, about something else. Nor is there a subject where the best one has little of the question, or where
-more than a few texts tell of it: that is a topic.
+and most of the rest. The rarest word with less of the rest is enough where something shows a new state:
+
+    the later one speaks of a change                    Ottilie moved to Linz
+    both tell values of one kind                        Ida weighs 5 kg · Ida: 8.3 kg at the check-up
+    both have an answer of the sort asked for           Minutes are kept in the wiki · Minutes: in the shared folder
+    both name something that the question does not      Lotte studies botany · Lotte gave up botany
+
+The first is enough in a text that begins with the word, as notes begin with what they are about, if no text shares
+more. For the others, and for more texts, the words asked about must be put as a question, and few candidates have that
+word: of a word that many have, too much is told that is not meant.
+
+A text does not tell of the subject if it is a look-alike, about something else: a near copy which fits the question
+less well, or has not all of what the question names exactly. Nor is there a subject where more than a few texts tell
+of it: that is a topic. Where the best one has little of the question, only equals of it are told apart by their time.
 
 The state that held at the time asked about is lifted just above the others, and they keep their order by time behind
 it. No text is lifted by more than a bound, and none is lowered.
@@ -36,16 +46,11 @@ _CHANGES = frozenset(
     "cancelled canceled reopened "
     "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起 了 推 延 挪 迁 离 定".split()
 )
-_SORTS = (
-    (
-        "where",
-        re.compile(r"\bwheres?\b|\baddress\b|哪里|哪儿|哪裡|在哪|何处|地址"),
-        re.compile(
-            r"\b(?:at|in|into|on|to|under|behind|beside|near|inside|with|from)\s|[在到去住搬放进里]", re.IGNORECASE
-        ),
-    ),
-    ("who", re.compile(r"\bwho(?:m|se|s)?\b|谁|誰"), re.compile("")),
-)  # what is asked for, how it is asked, and what an answer has
+_WHERE = re.compile(r"\bwheres?\b|\baddress\b|哪里|哪儿|哪裡|在哪|何处|地址")
+_PLACE = re.compile(
+    r"\b(?:at|in|into|on|to|under|behind|beside|near|inside|with|from)\s|[在到去住搬放进里]", re.IGNORECASE
+)
+_WHO = re.compile(r"\bwho(?:m|se|s)?\b")
 _NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][a-z]+")
 _MARGIN = 1e-7  # share by which a text is put above another one
 
@@ -126,8 +131,12 @@ class _Marks(NamedTuple):
 
 
 def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
-    """Whether a text tells of something else than the best one: it agrees less with the values asked for, lacks the
-    question as it was asked, or a path or dotted name in it, says yes where the question says no, or fits it less well though it is a near copy with other words in it than a change."""
+    """Whether a text tells of something else than the best one.
+
+    It agrees less with the values asked for, lacks the question as it was asked or a path or dotted name in it, says
+    yes where the question says no; or it is a near copy that fits less well: with the same words in another order
+    (who did what to whom), or without a word of the question and with others in its place that are no change.
+    """
     if other.told < best.told or other.verbatim < best.verbatim:
         return True
     if not asked.compounds & best.places.keys() <= other.places.keys():
@@ -140,7 +149,7 @@ def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
     if other.exact + other.order >= best.exact + best.order:
         return False
     if other.distinct == best.distinct:
-        return True  # the same words in another order: who did what to whom
+        return True
     if best.distinct & asked.telling <= other.distinct:
         return False
     added = {token for token in other.distinct - best.distinct if not token.isdecimal()}
@@ -159,12 +168,11 @@ def _shares(marks: _Marks, known: Reading, other: Reading) -> bool:
 
 
 def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> bool:
-    """Whether another text shares the rarest word of the best one and shows that its state has changed: the later of
-    the two speaks of a change, or both tell values of one kind.
+    """Whether another text shares the rarest word of the best one, and something shows a new state; see above.
 
     Args:
-        alone: No other text shares more. If one does, or the word does not begin the text, more of the rest is wanted,
-            and the word must be one that few have.
+        alone: No text shares more. If one does, or if the text does not begin with the word, more of the rest is
+            wanted, and the word must be one that few have.
     """
     shared, rarest, share = _common(marks, known, other)
     seldom = not marks.seldom.isdisjoint(rarest)
@@ -180,23 +188,21 @@ def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> b
         return False
     if not _kinds(known).isdisjoint(_kinds(other)):
         return True
-    return begins and (
-        (_answer(marks.asked, known) and _answer(marks.asked, other)) or _names_again(marks.asked, known, other)
-    )
+    answers = _answers(marks.asked, known) and _answers(marks.asked, other)
+    return begins and (answers or _names_again(marks.asked, known, other))
 
 
-def _answer(asked: Question, reading: Reading) -> bool:
-    """Whether a text has an answer of the sort asked for: a place, somebody, an amount or a time."""
-    sort = next((found for found, question, _ in _SORTS if question.search(asked.verbatim)), None)
-    if sort is None:
-        return False
-    if sort == "who":
-        return any(word.casefold() not in asked.verbatim for word in _NAME.findall(reading.passage))
-    return any(name == sort and answer.search(reading.passage) for name, _, answer in _SORTS)
+def _answers(asked: Question, reading: Reading) -> bool:
+    """Whether a text has an answer of the sort asked for: a place, or the name of somebody."""
+    if _WHERE.search(asked.verbatim):
+        return _PLACE.search(reading.passage) is not None
+    if _WHO.search(asked.verbatim):
+        return any(name.casefold() not in asked.verbatim for name in _NAME.findall(reading.passage))
+    return False
 
 
 def _names_again(asked: Question, known: Reading, other: Reading) -> bool:
-    """Whether a text speaks of something of the known one that the question does not name: of what was so before."""
+    """Whether two texts share a telling word that the question does not name, likely what was so before."""
     return any(
         len(token) > 3 and not token.isdecimal() and not named(asked, token) and query_terms(token)
         for token in known.distinct & other.distinct

@@ -107,7 +107,6 @@ _TIMES = re.compile(
 )
 
 _BEFORE = re.compile(r"\bbefore\b", re.IGNORECASE)
-_HAN_BEFORE = re.compile("^.{2,}?(?:以前|之前)[，,]?(?=.{2})")
 _PRESENT = re.compile(
     r"\b(?:now|nowadays|currently|at the moment|at present|these days|right now|as of today|latest|current|any ?more)\b"
     r"|现在|目前|如今|眼下|当前|最新",
@@ -121,8 +120,10 @@ _FIRST = re.compile(
 )
 
 _TOLD = re.compile(
-    # 过 after a verb, not as one: 去过哪里, but 过寿, 超过
-    r"\b(?:did|was|were|had|would)\b|(?<![通超经經不])[过過](?=[吗嗎没沒什甚几幾多谁誰哪这這那的\s？?，,。]|$)|了(?![吗嗎呢啊]?\s*[？?。]?\s*$)",
+    r"\b(?:did|was|were|had|would)\b"
+    # 过 says that something happened, but not in 过年, 过期, 通过
+    r"|(?<![通超经經难難路])[过過](?![寿壽年节節期敏户戶来來程滤濾夜冬海关關])"
+    r"|了(?![吗嗎呢啊]?\s*[？?。]?\s*$)",
     re.IGNORECASE,
 )
 
@@ -174,7 +175,8 @@ def asks_first(text: str) -> bool:
 
 
 def asks_event(text: str) -> bool:
-    """Whether a question is about something that happened, not how things are: "did", "was", 去过, 演了什么."""
+    """Whether a question is about something that happened or might, not how things are: "did", "was", "would", 去过,
+    演了什么."""
     return _TOLD.search(text) is not None
 
 
@@ -190,7 +192,7 @@ def without_times(text: str) -> str:
     """The text without any date or span, nor "before the move": what it asks, not when."""
     bare = without_relative(_TIMES.sub(" ", text))
     before = _BEFORE.search(bare)
-    return _HAN_BEFORE.sub(" ", bare[: before.start()] if before else bare)
+    return bare[: before.start()] if before else bare
 
 
 def _english_relative(text: str, today: date) -> Iterator[tuple[date, date]]:
