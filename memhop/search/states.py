@@ -6,17 +6,17 @@ The subject is what the best candidate has of the question. A text tells of it i
 and most of the rest. The rarest word with less of the rest is enough where something shows a new state:
 
     the later one speaks of a change                    Ottilie moved to Linz
-    both tell values of one kind                        Ida weighs 5 kg · Ida: 8.3 kg at the check-up
-    both have an answer of the sort asked for           Minutes are kept in the wiki · Minutes: in the shared folder
-    both name something that the question does not      Lotte studies botany · Lotte gave up botany
+    both tell values of one kind                        the crate weighs 5 kg · crate is at 8.3 kg on the scales
+    the later one has the word as its heading           the tailor is in Mill Street · tailor: behind the market
+    both name something that the question does not      Hal plays golf on Sundays · Hal finds golf a bore
 
 The first is enough in a text that begins with the word, as notes begin with what they are about, if no text shares
-more. For the others, and for more texts, the words asked about must be put as a question, and few candidates have that
-word: of a word that many have, too much is told that is not meant.
+more. For the others, and beside texts that share more, the words must be put as a question, and few candidates may
+have that word: of what many speak of, too much is told that is not meant.
 
 A text does not tell of the subject if it is a look-alike, about something else: a near copy which fits the question
-less well, or has not all of what the question names exactly. Nor is there a subject where more than a few texts tell
-of it: that is a topic. Where the best one has little of the question, only equals of it are told apart by their time.
+less well, or one that lacks what the question names exactly. Nor is there a subject where more than a few texts tell
+of it: that is a topic. Where the best one has little of the question, time tells apart only its equals.
 
 The state that held at the time asked about is lifted just above the others, and they keep their order by time behind
 it. No text is lifted by more than a bound, and none is lowered.
@@ -44,14 +44,9 @@ _CHANGES = frozenset(
     "became becomes took handed passed swapped migrated relocated "
     "transferred rolled reverted rotated extended shortened postponed slips slipped delayed corrected agreed decided "
     "cancelled canceled reopened "
-    "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起 了 推 延 挪 迁 离 定".split()
+    "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起 推 延 挪 迁 离 定".split()
 )
-_WHERE = re.compile(r"\bwheres?\b|\baddress\b|哪里|哪儿|哪裡|在哪|何处|地址")
-_PLACE = re.compile(
-    r"\b(?:at|in|into|on|to|under|behind|beside|near|inside|with|from)\s|[在到去住搬放进里]", re.IGNORECASE
-)
-_WHO = re.compile(r"\bwho(?:m|se|s)?\b")
-_NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][a-z]+")
+_HEAD = re.compile(r"[^:：.。!?]{1,40}(?::\s|：)")
 _MARGIN = 1e-7  # share by which a text is put above another one
 
 
@@ -188,17 +183,12 @@ def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> b
         return False
     if not _kinds(known).isdisjoint(_kinds(other)):
         return True
-    answers = _answers(marks.asked, known) and _answers(marks.asked, other)
-    return begins and (answers or _names_again(marks.asked, known, other))
+    return begins and (_is_heading(later, rarest) or _names_again(marks.asked, known, other))
 
 
-def _answers(asked: Question, reading: Reading) -> bool:
-    """Whether a text has an answer of the sort asked for: a place, or the name of somebody."""
-    if _WHERE.search(asked.verbatim):
-        return _PLACE.search(reading.passage) is not None
-    if _WHO.search(asked.verbatim):
-        return any(name.casefold() not in asked.verbatim for name in _NAME.findall(reading.passage))
-    return False
+def _is_heading(reading: Reading, terms: Sequence[str]) -> bool:
+    """Whether a text begins with one of the terms as its heading, before a colon, and so with what it is about."""
+    return not reading.begins.isdisjoint(terms) and _HEAD.match(reading.passage) is not None
 
 
 def _names_again(asked: Question, known: Reading, other: Reading) -> bool:

@@ -216,6 +216,11 @@ def test_without_times_nothing_says_when() -> None:
         ("安安演了什么角色", False, True),
         ("现在改成什么了？", False, False),
         ("以前住在哪里", True, False),
+        ("would Leo like the sea?", False, True),
+        ("他去过日本吗", False, True),
+        ("去过哪些地方", False, True),
+        ("年货的预算超过多少", False, False),
+        ("过年在哪里吃饭", False, False),
     ],
 )
 def test_what_a_question_is_about(text: str, beginning: bool, event: bool) -> None:
