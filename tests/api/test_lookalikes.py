@@ -75,7 +75,7 @@ def test_what_held_in_a_month_is_found_behind_all_that_was_written_in_it(tmp_pat
         db.remember("Tova keeps the harpoon in the boathouse", at=NOW - 120 * DAY)
         db.remember("Tova moved the harpoon to the museum", at=NOW - 20 * DAY)
         for number in range(60):
-            db.remember(f"entry {number} of the log was kept", at=NOW - 75 * DAY + number)
+            db.remember(f"the ferry of day {number} came late", at=NOW - 75 * DAY + number)
         found = texts(db.recall("where was the harpoon of Tova kept in March?"))
         assert found[0] == "Tova keeps the harpoon in the boathouse"
 

@@ -202,7 +202,7 @@ class TestPresent:
         assert "current" not in parts
 
     def test_a_change_may_be_told_by_the_later_text_when_the_older_one_is_asked_for(self) -> None:
-        old, newer = "Nils has a stall at the pier", "Nils moved the pretzel stall into the arcade"
+        old, newer = "Nils bakes at the pier", "Nils moved the pretzel stall into the arcade"
         candidates = [Candidate(old, 1, 0.7), Candidate(newer, 2, 1.0)]
         parts = rerank(asked("where was the pretzel stall of Nils"), When(first=True), candidates, Weights(current=0.6))
         assert parts["current"][0] > 0.3
