@@ -144,7 +144,7 @@ class Bm25Index:
             hashes = part.postings.hashes
             fresh = ~member(hashes, seen)
             yield from part.postings.terms(np.flatnonzero(fresh))
-            seen = np.union1d(seen, hashes[fresh]) if len(seen) else hashes
+            seen = np.sort(np.concatenate([seen, hashes[fresh]])) if len(seen) else hashes
         delta = self._delta.terms()
         fresh = ~member(hash_terms(delta), seen)
         yield from (delta[i] for i in np.flatnonzero(fresh).tolist())
