@@ -333,7 +333,6 @@ class Recaller:
         best = _best_first(fused, ids, RERANK.candidates)
         if len(best):
             best = best[fused.total[best] >= RERANK.within * fused.total[best[0]]]
-            best = self._with_older(best, fused, query, ids)
         for row in best.tolist():
             record = records.get(int(ids[row]))
             if isinstance(record, Note | Message):
@@ -349,18 +348,6 @@ class Recaller:
             parts[name][rows] = values
             total += parts[name]
         return fusion.Fused(total, parts, fused.evidence)
-
-    def _with_older(
-        self, best: NDArray[np.int64], fused: fusion.Fused, query: Query, ids: NDArray[np.uint64]
-    ) -> NDArray[np.int64]:
-        """The rows to read again: of a time past also the best whatever their time, for what was so before it, and
-        did not change, was so in it."""
-        if query.when is None or query.when.until is None or "time" not in fused.parts:
-            return best
-        timeless = fused._replace(total=fused.total - fused.parts["time"])
-        older = _best_first(timeless, ids, RERANK.older)
-        older = older[~np.isin(older, best)]
-        return np.concatenate([best[: RERANK.candidates - len(older)], older])
 
     def _count(self, hits: list[Found]) -> None:
         for hit in hits[:_USED_HITS]:

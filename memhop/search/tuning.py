@@ -42,7 +42,6 @@ class Rerank(NamedTuple):
     """How the best candidates of a layer are read again; see `rerank`."""
 
     candidates: int = 20  # of each layer
-    older: int = 6  # of them those that would be the best if no time were asked about
     within: float = 0.3  # share of the best score that a candidate has at least
     chars: int = 2000  # of a candidate that are read
     searched_chars: int = 65_536  # of a candidate, for the place from which to read

@@ -68,18 +68,6 @@ def test_the_state_of_a_time_that_is_past(db: DB) -> None:
     assert texts(db.recall("what was the rent of the studio originally?"))[0] == "Rent of the studio is 640"
 
 
-def test_what_held_in_a_month_is_found_behind_all_that_was_written_in_it(tmp_path: Path) -> None:
-    """Whatever was written in March scored above the January note of which the question speaks, which so was not even
-    read again."""
-    with memory(tmp_path / "a.meh") as db:
-        db.remember("Tova keeps the harpoon in the boathouse", at=NOW - 120 * DAY)
-        db.remember("Tova moved the harpoon to the museum", at=NOW - 20 * DAY)
-        for number in range(60):
-            db.remember(f"the ferry of day {number} came late", at=NOW - 75 * DAY + number)
-        found = texts(db.recall("where was the harpoon of Tova kept in March?"))
-        assert found[0] == "Tova keeps the harpoon in the boathouse"
-
-
 def test_a_longer_word_is_not_read_for_what_begins_it(tmp_path: Path) -> None:
     """ "passed" stands in for "passport" at half its weight; read again it was a newer state of the passports."""
     with memory(tmp_path / "a.meh") as db:
