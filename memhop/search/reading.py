@@ -214,11 +214,6 @@ def _is_form(token: str, stem: str) -> bool:
     return stem.endswith("i") and token.startswith(stem[:-1]) and token[len(stem) - 1 :] in ("y", "ys", "ying")
 
 
-def named(asked: Question, token: str) -> bool:
-    """Whether a word of a spaced script is a form of one of the question's terms."""
-    return any(_is_form(token, form) for form, _ in asked.forms.get(token[:2], ()))
-
-
 def _active(tokens: Sequence[str]) -> list[str]:
     """Tokens with a passive turned round: "Bo was paid by Ann" as "Ann paid Bo"; "what came from Ann" too."""
     tokens = list(tokens)

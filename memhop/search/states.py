@@ -7,12 +7,10 @@ and most of the rest. The rarest word with less of the rest is enough where some
 
     the later one speaks of a change                    Ottilie moved to Linz
     both tell values of one kind                        the crate weighs 5 kg · crate is at 8.3 kg on the scales
-    the later one has the word as its heading           the tailor is in Mill Street · tailor: behind the market
-    both name something that the question does not      Hal plays golf on Sundays · Hal finds golf a bore
 
 The first is enough in a text that begins with the word, as notes begin with what they are about, if no text shares
-more. For the others, and beside texts that share more, the words must be put as a question, and few candidates may
-have that word: of what many speak of, too much is told that is not meant.
+more. Else the words must be put as a question, and few candidates may have that word: of what many speak of, too much
+is told that is not meant.
 
 A text does not tell of the subject if it is a look-alike, about something else: a near copy which fits the question
 less well, or one that lacks what the question names exactly. Nor is there a subject where more than a few texts tell
@@ -24,14 +22,12 @@ it. No text is lifted by more than a bound, and none is lowered.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from memhop.index.tokenizer import query_terms
 from memhop.search.marks import UNSURE
-from memhop.search.reading import Question, Reading, named
+from memhop.search.reading import Question, Reading
 from memhop.search.time_window import When
 from memhop.search.tuning import RERANK
 from memhop.search.values import values
@@ -46,7 +42,6 @@ _CHANGES = frozenset(
     "cancelled canceled reopened "
     "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起 推 延 挪 迁 离 定".split()
 )
-_HEAD = re.compile(r"[^:：.。!?]{1,40}(?::\s|：)")
 _MARGIN = 1e-7  # share by which a text is put above another one
 
 
@@ -92,7 +87,6 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
     worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in held}
     seldom = {term for term in worth if sum(term in each.places for each in readings) <= RERANK.states}
     marks = _Marks(
-        asked=asked,
         worth=worth,
         seldom=frozenset(seldom) if asked.asks else frozenset(),
         known=readings[best].covered >= RERANK.known * sum(asked.subject.values()),
@@ -119,7 +113,6 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
 class _Marks(NamedTuple):
     """What tells that a text is about the subject."""
 
-    asked: Question
     worth: Mapping[str, float]  # terms of the question that the best one has, with their idf
     seldom: frozenset[str]  # those of them that only a few candidates have
     known: bool  # the best one has most of the question
@@ -177,26 +170,7 @@ def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> b
     if not ((alone or begins) if seldom else (alone and begins)):
         return False
     later = max(known, other, key=lambda reading: reading.at)
-    if not _CHANGES.isdisjoint(later.distinct):
-        return True
-    if not seldom:
-        return False
-    if not _kinds(known).isdisjoint(_kinds(other)):
-        return True
-    return begins and (_is_heading(later, rarest) or _names_again(marks.asked, known, other))
-
-
-def _is_heading(reading: Reading, terms: Sequence[str]) -> bool:
-    """Whether a text begins with one of the terms as its heading, before a colon, and so with what it is about."""
-    return not reading.begins.isdisjoint(terms) and _HEAD.match(reading.passage) is not None
-
-
-def _names_again(asked: Question, known: Reading, other: Reading) -> bool:
-    """Whether two texts share a telling word that the question does not name, likely what was so before."""
-    return any(
-        len(token) > 3 and not token.isdecimal() and not named(asked, token) and query_terms(token)
-        for token in known.distinct & other.distinct
-    )
+    return not _CHANGES.isdisjoint(later.distinct) or (seldom and not _kinds(known).isdisjoint(_kinds(other)))
 
 
 def _common(marks: _Marks, known: Reading, other: Reading) -> tuple[list[str], list[str], float]:

@@ -4,7 +4,7 @@ Chosen on the development half of LoCoMo as a whole (five conversations, 997 que
 halving or doubling any of them but the kernel moves the mean of recall@5, @10 and @20 by less than half a point.
 Weights of notes: on the observations of the same conversations as isolated notes, where the data leave the semantic
 weight open between 0.25 and 2, and on questions that share no word with their note, which need the larger one.
-What reads the best candidates again: on the development half of the packs of look-alikes and present values, within
+What reads the best candidates again: on the packs of look-alikes and present values as far as not held, within
 what the observations bear, which a larger `current` or `states` costs first places. Turns gain nothing from it.
 Weights with a contextual model (`CONTEXTUAL`): likewise, with all-MiniLM-L6-v2; late from 0.5 to 1.5 gives the same.
 """

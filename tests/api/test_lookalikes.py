@@ -29,7 +29,7 @@ STATES = (  # (question, states oldest first)
     ("which port does the queue broker use?", "The queue broker uses port 5671", "Queue broker: port 6671"),
     ("how high is the studio rent?", "Rent of the studio is 640", "Studio rent went up to 690", "Studio rent now 710"),
     ("who looks after the beehives?", "Magda looks after the beehives", "Ruben looks after the beehives"),
-    ("where are the skates kept?", "The skates are kept in the attic", "Skates: box under the stairs"),
+    ("how heavy is the anvil?", "The anvil is 40 kg heavy", "On the new scales the anvil has 43 kg"),
     ("王芳在哪里上班？", "王芳在银行上班", "王芳换到保险公司上班了"),
 )  # fmt: skip
 

@@ -166,10 +166,6 @@ class TestPresent:
         [
             ("what does the crate weigh", "The crate weighs 5 kg", "Crate is at 8.3 kg on the scales", True),
             ("what does the crate weigh", "The crate weighs 5 kg", "Crate was opened at 8:30", False),
-            ("where does the tailor work", "The tailor works in Mill Street", "Tailor: behind the market", True),
-            ("where does the tailor work", "The tailor works in Mill Street", "Tailor behind the market", False),
-            ("which sport does Hal play", "Hal plays golf on Sundays", "Hal finds golf a bore", True),
-            ("which sport does Hal play", "Hal plays golf on Sundays", "Hal finds cards a bore", False),
             (
                 "crate weighs",
                 "The crate weighs 5 kg",
