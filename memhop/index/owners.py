@@ -53,4 +53,5 @@ def _among(ids: NDArray[np.uint64], run: NDArray[np.uint64]) -> NDArray[np.bool_
         return np.zeros(len(ids), np.bool_)
     places = np.searchsorted(run, ids)
     places[places == len(run)] = 0
-    return run[places] == ids
+    there: NDArray[np.bool_] = run[places] == ids
+    return there
