@@ -211,7 +211,10 @@ def embedded(asked: Asked, views: Views, docs: NDArray[np.int64]) -> NDArray[np.
 
 
 def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[np.float32]:
-    """With a static model, the question's rare tokens count more (idf-weighted mean of token vectors)."""
+    """With a static model, the question's rare tokens count more: mostly the idf-weighted mean of its token vectors.
+
+    The rest is the question as the model embeds it, for a word that is rare in a memory need not be what is asked.
+    """
     assert asked.space is not None
     assert asked.vector is not None
     if kept_by(embedder) is not Kept.TOKENS or asked.tokens is None or not len(asked.tokens):
@@ -219,7 +222,11 @@ def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[n
     weights = views.tokens(asked.space.id).idf(asked.tokens)
     mixed = (cast("TokenEmbedder", embedder).table()[asked.tokens] * weights[:, None]).sum(axis=0)
     norm = float(np.linalg.norm(mixed))
-    return (mixed / norm).astype(np.float32) if norm > 1e-9 else asked.vector
+    if norm <= 1e-9:
+        return asked.vector
+    both = EVIDENCE.rare_tokens * mixed / norm + (1.0 - EVIDENCE.rare_tokens) * asked.vector
+    norm = float(np.linalg.norm(both))
+    return (both / norm).astype(np.float32) if norm > 1e-9 else asked.vector
 
 
 def late(

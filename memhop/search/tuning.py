@@ -30,6 +30,7 @@ class Evidence(NamedTuple):
     fuzzy_frequency: int = 0  # a query term in more units than this is spelt as meant
     fuzzy_two_chars: int = 8  # shorter terms are taken for another at edit distance 1 only
     fuzzy_terms: int = 16
+    rare_tokens: float = 0.7  # share of a static model's question vector that is weighted by the rarity of tokens
     late_power: float = 3.0  # cosine of the best token, to this power
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
     relative_time: float = 2.0  # a window named relative to now counts this much more: the words cannot help
