@@ -214,6 +214,7 @@ def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[n
     """With a static model, the question's rare tokens count more: mostly the idf-weighted mean of its token vectors.
 
     The rest is the question as the model embeds it, for a word that is rare in a memory need not be what is asked.
+    Not of unit length.
     """
     assert asked.space is not None
     assert asked.vector is not None
@@ -222,11 +223,8 @@ def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[n
     weights = views.tokens(asked.space.id).idf(asked.tokens)
     mixed = (cast("TokenEmbedder", embedder).table()[asked.tokens] * weights[:, None]).sum(axis=0)
     norm = float(np.linalg.norm(mixed))
-    if norm <= 1e-9:
-        return asked.vector
-    both = EVIDENCE.rare_tokens * mixed / norm + (1.0 - EVIDENCE.rare_tokens) * asked.vector
-    norm = float(np.linalg.norm(both))
-    return (both / norm).astype(np.float32) if norm > 1e-9 else asked.vector
+    scale = EVIDENCE.rare_tokens / norm if norm > 1e-9 else 0.0
+    return (scale * mixed + (1.0 - EVIDENCE.rare_tokens) * asked.vector).astype(np.float32)
 
 
 def late(
