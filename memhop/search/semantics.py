@@ -224,7 +224,8 @@ def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[n
     mixed = (cast("TokenEmbedder", embedder).table()[asked.tokens] * weights[:, None]).sum(axis=0)
     norm = float(np.linalg.norm(mixed))
     scale = EVIDENCE.rare_tokens / norm if norm > 1e-9 else 0.0
-    return (scale * mixed + (1.0 - EVIDENCE.rare_tokens) * asked.vector).astype(np.float32)
+    both: NDArray[np.float32] = scale * mixed + (1.0 - EVIDENCE.rare_tokens) * asked.vector
+    return both.astype(np.float32)
 
 
 def late(
