@@ -71,8 +71,8 @@ def figures() -> str:
         f"Measured on {environment['cpu']}, {environment['cores']} cores, Python {environment['python'].split()[-1]}, "
         f"commit `{environment['commit'][:12]}`.",
         f"**LoCoMo, development half** (five conversations, {ours['none']['original']['questions']} questions, all "
-        "five categories): evidence recall in percent, that is the share of the turns holding the answer that are among the "
-        "first k. It is retrieval recall: whether an answer would be right is not measured.",
+        "five categories): evidence recall in percent, that is the share of the turns holding the answer that are "
+        "among the first k. It is retrieval recall: whether an answer would be right is not measured.",
         _recall_table(systems),
         "The same on audited evidence, recall@5 / @10 / @20: "
         + "; ".join(f"{_short(found['corrected'])} with {MODELS[model]}" for model, found in ours.items())
