@@ -167,7 +167,7 @@ def _recall_table(systems: Mapping[str, Any]) -> str:
         ]
         for name, found in systems.items()
     ]
-    return _table(["system", *RECALL, "ms per query p50 / p95"], rows)
+    return _table(["system", *RECALL, "CPU ms per query p50 / p95"], rows)
 
 
 def _category_table(by_model: Mapping[str, Mapping[str, Any]]) -> str:
