@@ -6,7 +6,7 @@ Every conversation becomes a memory file of its own, filled with `archive.append
 is known is asked through `DB.recall`, as an agent would. Printed are evidence recall@k, all-evidence@10, nDCG@10 and
 session hit@5 with a question bootstrap interval, by category, on the original evidence and on the audited one, beside
 baselines that see the same turns in the same run. This is retrieval recall: whether an answer would be right is not
-measured.
+measured. Questions and ingest are timed in CPU time.
 """
 
 from __future__ import annotations
