@@ -6,7 +6,7 @@ Weights of notes: on the observations of the same conversations as isolated note
 weight open between 0.25 and 2, and on questions that share no word with their note, which need the larger one.
 What reads the best candidates again: on the development half of the packs of look-alikes and present values, within
 what the observations bear, which a larger `current` or `states` costs first places. Turns gain nothing from it.
-`rare_tokens`: on the same, from 0.6 to 0.8 alike; 1 loses a point of recall@5 on notes, 0 three of their first places.
+`rare_tokens`: on the same, from 0.6 to 0.8 alike; 1 loses a point of recall@5 on notes, 0 as much of recall@1.
 Weights with a contextual model (`CONTEXTUAL`): likewise, with all-MiniLM-L6-v2; late from 0.5 to 1.5 gives the same.
 """
 
