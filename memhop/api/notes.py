@@ -114,12 +114,12 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
         if store.file.locate(link) is None:
             raise NotFound(f"no record has the id {to_hex(link)}", field="links")
     groups = _groups(wanted)
-    existing = _existing(store, batch, wanted, groups, pending)
+    existing = _existing(batch, wanted, groups, pending)
     if existing is not None:
         updated = _updated(existing, wanted, now_ms)
         if updated is not existing:
             batch.put(updated)
-        pending |= dict.fromkeys(_groups(updated).values(), updated)
+        pending |= dict.fromkeys(_groups(updated), updated)
         said_again = not wanted.external_id and not _is_retry(existing, wanted)
         usage = store.count_copy(batch, existing.id) if said_again else batch.find(Usage, usage_id(existing.id))
         return convert.note(updated, copies=usage.copies if usage else 0)
@@ -144,29 +144,32 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
         wanted.text,
         wanted.at,
     )
-    pending |= dict.fromkeys(groups.values(), note)
+    pending |= dict.fromkeys(groups, note)
     return convert.note(note, created=True)
 
 
-def _groups(note: Note | Draft) -> dict[str, int]:
-    found = {"text": l4_archive.same_text(note.project, note.kind, note.text)}
-    if note.external_id:
-        found["external_id"] = l4_archive.external_note(note.project, note.external_id)
-    if note.idempotency_key:
-        found["idempotency_key"] = l4_archive.idempotent(note.idempotency_key)
-    return found
+class _Groups(NamedTuple):
+    """The groups that identify a note; 0: it has no such name."""
+
+    text: int
+    external_id: int
+    idempotency_key: int
 
 
-def _existing(
-    store: Store, batch: Batch, wanted: Draft, groups: Mapping[str, int], pending: Mapping[int, Note]
-) -> Note | None:
+def _groups(note: Note | Draft) -> _Groups:
+    return _Groups(
+        l4_archive.same_text(note.project, note.kind, note.text),
+        l4_archive.external_note(note.project, note.external_id) if note.external_id else 0,
+        l4_archive.idempotent(note.idempotency_key) if note.idempotency_key else 0,
+    )
+
+
+def _existing(batch: Batch, wanted: Draft, groups: _Groups, pending: Mapping[int, Note]) -> Note | None:
     def members(group: int) -> list[Note]:
-        if group in pending:
-            return [pending[group]]
-        return [batch.find(Note, note.id) or note for _, note in store.listed(Note, group, limit=20)]
+        return [pending[group]] if group in pending else batch.listed(Note, group, limit=20)
 
     if wanted.idempotency_key:
-        for note in members(groups["idempotency_key"]):
+        for note in members(groups.idempotency_key):
             if note.text != wanted.text:
                 raise InvalidRequest(
                     f"it was used for other words, in note {to_hex(note.id)}",
@@ -175,8 +178,8 @@ def _existing(
                 )
             return note
     if wanted.external_id:
-        return next(iter(members(groups["external_id"])), None)
-    for note in members(groups["text"]):
+        return next(iter(members(groups.external_id)), None)
+    for note in members(groups.text):
         same = note.text.strip() == wanted.text.strip()  # the group ignores all white space, but code lives by it
         if same and note.tier == Tier.ACTIVE and not note.external_id and _says_nothing_new(wanted, note):
             return note

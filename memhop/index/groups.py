@@ -160,6 +160,9 @@ class Groups:
         if entries is None:
             self._delta[key] = [(order, id_, sign)]
             return True
+        if entries[-1] < (order, id_):  # what comes later is of a later time, mostly
+            entries.append((order, id_, sign))
+            return True
         at = bisect_left(entries, (order, id_))
         if at < len(entries) and entries[at][:2] == (order, id_):
             del entries[at]  # the opposite sign: together they are nothing

@@ -232,7 +232,8 @@ def _stem(word: str) -> str:
     if stemmer is None:
         import Stemmer
 
-        stemmer = _per_thread.stemmer = Stemmer.Stemmer("english")  # not safe to share between threads
+        # Not safe to share between threads. Without its own cache, which costs more than stemming.
+        stemmer = _per_thread.stemmer = Stemmer.Stemmer("english", 0)
     stem: str = stemmer.stemWord(word)
     return stem or word
 

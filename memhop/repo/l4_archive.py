@@ -28,6 +28,7 @@ from memhop.repo.record import (
 )
 
 _DAY_MS = 86_400_000
+_TIERS = tuple(Tier)  # by number; asking the enumeration takes longer
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
@@ -141,7 +142,7 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
             text=f"({dated(self.at)}) {self.text}" + (f"\n{tags}" if tags else ""),
             plain=self.text,
             layer=Layer.NOTES,
-            tier=Tier(self.tier),
+            tier=_TIERS[self.tier],
             kind=name_label("kind", self.kind),
             at=self.at,
             project=name_label("project", self.project),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhop.common.errors import Corrupt, InvalidRequest, NotFound, StorageError
@@ -27,6 +28,7 @@ from memhop.repo.record import Kind, Record
 if TYPE_CHECKING:
     from memhop.common.clock import Clock
     from memhop.core.compaction import CompactReport
+    from memhop.index.groups import Groups
     from memhop.repo.views import Sections, Views
 
 R = TypeVar("R", bound=Record)
@@ -91,6 +93,18 @@ class Batch:
         if isinstance(record, record_type):
             return record
         return None if id_ in self._deletes else self._store.readable(record_type, id_)
+
+    def listed(self, record_type: type[R], group: int, *, limit: int) -> list[R]:
+        """The first members of a group as this batch leaves them, without those that are new to the group in it."""
+        return [
+            record
+            for _, id_ in self._groups.page(group, limit=limit)
+            if (record := self.find(record_type, id_)) is not None
+        ]
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return self._store.views.groups
 
     def _taken(self, id_: int) -> bool:
         return id_ in self._records or id_ in self._payloads or self._store.file.locate(id_) is not None
@@ -205,15 +219,15 @@ class Store:
     @property
     def views(self) -> Views:
         """Derived structures, caught up with the log. Hold `lock` while using them."""
-        if self._views is not None and self._views.epoch != self.file.epoch:
-            self._views = None
-        if self._views is None:
+        views = self._views
+        if views is None or views.epoch != self.file.epoch:
             from memhop.repo.views import Views
 
-            self._views = Views(self.file)
-        if self._views.behind:
-            self._views.catch_up()
-        return self._views
+            self._views = None  # should building them fail
+            views = self._views = Views(self.file)
+        if views.behind:
+            views.catch_up()
+        return views
 
     # -- writing ---------------------------------------------------------------------------------------------
 

@@ -181,15 +181,19 @@ class Views:
         self._replace(entry.id, old, record)
 
     def _replace(self, id_: int, old: Record | None, new: Record | None) -> None:
-        before: list[Listing] = old.listings() if old else []
+        if old is None:
+            if new is not None:
+                self._insert(id_, new)
+            return
+        before = old.listings()
         after: list[Listing] = new.listings() if new else []
         for listing in before:
             if listing not in after:
                 self._groups.remove(listing.key, listing.order, id_)
         for listing in after:
             if listing not in before:
-                self._groups.add(listing.key, listing.order, id_, new=old is None)
-        old_unit = old.unit() if old else None
+                self._groups.add(listing.key, listing.order, id_)
+        old_unit = old.unit()
         new_unit = new.unit() if new else None
         if old_unit == new_unit:
             return
@@ -205,6 +209,13 @@ class Views:
             self.version += 1
         if new_unit:
             self._add_unit(id_, new_unit)
+
+    def _insert(self, id_: int, new: Record) -> None:
+        for key, order in new.listings():
+            self._groups.add(key, order, id_, new=True)
+        unit = new.unit()
+        if unit is not None:
+            self._add_unit(id_, unit)
 
     def _add_unit(self, id_: int, unit: Unit) -> None:
         ordinal = self._units.append(id_, (*_labels_of(unit), owner_of(id_, unit)))  # in the order of COLUMNS
