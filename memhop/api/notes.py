@@ -34,6 +34,10 @@ NOTE_FIELDS = frozenset(
 )
 
 
+_NAMES = {"project": "default", "kind": "note", "status": "", "source": "", "external_id": "", "idempotency_key": ""}
+_NOTHING: tuple[Any, ...] = ()
+
+
 class Draft(NamedTuple):
     """Checked arguments of `remember`."""
 
@@ -65,30 +69,27 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
         unknown = sorted(set(map(str, values)) - NOTE_FIELDS)
         raise InvalidRequest("no such argument", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(NOTE_FIELDS)))
     get = values.get
-
-    def name(field: str, default: str) -> str:
-        value = get(field)
-        return default if value is None else check_name(value, field=where + field)
-
     links, tags, metadata, at = get("links"), get("tags"), get("metadata"), get("at")
-    links = () if links is None else links
-    if not isinstance(links, list | tuple) or len(links) > LIMITS.links:
+    if links is None or links is _NOTHING:
+        links = _NOTHING
+    elif not isinstance(links, list | tuple) or len(links) > LIMITS.links:
         raise InvalidRequest("not a list of ids", field=f"{where}links", allowed=f"at most {LIMITS.links} ids")
+    else:
+        links = tuple(from_hex(link, field=f"{where}links") for link in links)
+    names = {
+        field: default if (value := get(field)) is None or value is default else check_name(value, field=where + field)
+        for field, default in _NAMES.items()
+    }
     return Draft(
         text=check_text(get("text"), field=f"{where}text"),
-        project=name("project", "default"),
-        kind=name("kind", "note"),
-        status=name("status", ""),
-        tags=check_names(tags, field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
-        if tags is not None
-        else (),
-        metadata=check_metadata(metadata, field=f"{where}metadata") if metadata is not None else {},
-        links=tuple(from_hex(link, field=f"{where}links") for link in links),
-        source=name("source", ""),
-        at=time_or_now(at, field=f"{where}at", now_ms=now_ms),
+        tags=_NOTHING
+        if tags is None or tags is _NOTHING
+        else check_names(tags, field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars),
+        metadata={} if metadata is None else check_metadata(metadata, field=f"{where}metadata"),
+        links=links,
+        at=now_ms if at is None else time_or_now(at, field=f"{where}at", now_ms=now_ms),
         given_at=at is not None,
-        external_id=name("external_id", ""),
-        idempotency_key=name("idempotency_key", ""),
+        **names,
     )
 
 

@@ -107,10 +107,7 @@ class Bm25Index:
 
         Cost: about 0.1 us per term.
         """
-        delta = self._delta_or_none or self._delta
-        if ordinal < delta.first + len(delta):
-            raise InvalidRequest(f"{ordinal} was passed already", field="ordinal", allowed=f">= {self._size}")
-        delta.add(ordinal, terms)
+        (self._delta_or_none or self._delta).add(ordinal, terms)
 
     @property
     def lengths(self) -> NDArray[np.uint32]:

@@ -88,6 +88,10 @@ class Groups:
                 return sign > 0
         return False
 
+    def has(self, key: int) -> bool:
+        """False: it has no members. True: it has, or had. Cost: O(parts * log keys)."""
+        return key in self._delta or any(part.has(key) for part in self._parts)
+
     def count(self, key: int) -> int:
         """How many members. Cost: O(parts * log keys), and the key's entries in the delta."""
         delta = sum(sign for _, _, sign in self._delta.get(key, ()))

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from memhop.common.errors import InvalidRequest
 from memhop.index.growable import GrowableArray
 from memhop.index.parts import narrowed, order_of, to_offsets
 from memhop.index.postings import MAX_TF, Postings, encode_terms, hash_encoded
@@ -43,9 +44,16 @@ class Occurrences:
         return len(self._lengths)
 
     def add(self, ordinal: int, terms: Sequence[str]) -> None:
-        """Ordinals come in ascending order, from `first` on; those left out have no terms. Cost: 0.1 us per term."""
+        """Ordinals come in ascending order, from `first` on; those left out have no terms. Cost: 0.1 us per term.
+
+        Raises:
+            InvalidRequest: the ordinal was passed already.
+        """
         missing = ordinal - self.first - len(self._lengths)
         if missing:
+            if missing < 0:
+                allowed = f">= {self.first + len(self._lengths)}"
+                raise InvalidRequest(f"{ordinal} was passed already", field="ordinal", allowed=allowed)
             self._lengths.extend([0] * missing)
         self._lengths.append(len(terms))
         self._pending.extend(map(self._numbers.__getitem__, terms))

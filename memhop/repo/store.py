@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from memhop.common.errors import Corrupt, InvalidRequest, NotFound, StorageError
 from memhop.common.ids import make_id, to_hex
 from memhop.core.batch import Write
@@ -38,6 +40,7 @@ CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
 CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
 MERGE_PATIENCE = 4  # checkpoints are put off by this factor while a merge is under way, which they would make void
 COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves
+_KIND_NAMES = {kind: kind.name.lower() for kind in Kind}
 USAGE_TARGETS = 10_000  # buffered counters; further records are not counted until a commit has written these
 
 
@@ -62,7 +65,7 @@ class Batch:
 
     def new(self, record: R, *key: object) -> R:
         """Give a new record an id made from its natural key, and put it."""
-        id_ = make_id(record.KIND.name.lower(), *key, taken=self._taken)
+        id_ = make_id(_KIND_NAMES[record.KIND], *key, taken=self._taken)
         self._new.add(id_)
         return self.put(record, id_)
 
@@ -96,6 +99,8 @@ class Batch:
 
     def listed(self, record_type: type[R], group: int, *, limit: int) -> list[R]:
         """The first members of a group as this batch leaves them, without those that are new to the group in it."""
+        if not self._groups.has(group):
+            return []
         return [
             record
             for _, id_ in self._groups.page(group, limit=limit)
@@ -245,12 +250,13 @@ class Store:
                 number = self.file.commit_number
                 batch = Batch(self)
                 yield batch
-                if len(batch):
+                written = len(batch)
+                if written:
                     number = self._commit(batch).number  # the head may be another by now: a failed fsync takes it back
             self.file.sync(number)  # without the lock: that is what lets threads share one fsync
-            if len(batch):
-                self._tidy(len(batch))
-        if len(batch):
+            if written:
+                self._tidy(written)
+        if written:
             self.after_commit(number)
 
     def write(self, fill: Callable[[Batch], R]) -> R:
@@ -424,8 +430,6 @@ class Store:
 
 
 def _with_id(record: R, id_: int) -> R:
-    import msgspec
-
     if not id_:
         raise InvalidRequest("a record needs an id", field="id")
     return msgspec.structs.replace(record, id=id_)
