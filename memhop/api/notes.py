@@ -77,7 +77,7 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
     else:
         links = tuple(from_hex(link, field=f"{where}links") for link in links)
     names = {
-        field: default if (value := get(field)) is None or value is default else check_name(value, field=where + field)
+        field: default if (value := get(field)) is None else check_name(value, field=where + field)
         for field, default in _NAMES.items()
     }
     return Draft(
