@@ -27,7 +27,8 @@ from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Tier
 
 if TYPE_CHECKING:
-    from memhop.repo.store import Batch, Store
+    from memhop.repo.batch import Batch
+    from memhop.repo.store import Store
 
 NOTE_FIELDS = frozenset(
     ("text", "project", "kind", "status", "tags", "metadata", "links", "source", "at", "external_id", "idempotency_key")
