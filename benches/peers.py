@@ -39,6 +39,7 @@ STORED = 10_000  # texts in a store before writes are measured
 BATCH = 100
 QUESTIONS = 60
 QUERIES = 100
+IN_A_ROW = 10  # calls of one engine before the next one has its turn
 SLOW_CALLS = 5
 OURS = "MemHop, whole recall"
 MEMVID_TEXTS, MEMVID_AT = 300, 10_000  # it is shown in the tables of up to so many texts, with fewer
@@ -123,7 +124,7 @@ def words(folder: Path, scratch: Path, size: int, *, full: bool = False) -> dict
                 found[peer.name] = NOT_INSTALLED
             else:
                 tasks[peer.name] = _asking(peer.build(scratch, source), asked)
-        times = interleaved(tasks, QUESTIONS, warm=5)
+        times = interleaved(tasks, QUESTIONS, warm=1, in_a_row=IN_A_ROW)
         found |= {name: spent.figures() for name, spent in times.items()}
         if full and size <= MEMVID_AT:
             found[f"memvid-sdk, {MEMVID_TEXTS} texts"] = _memvid(scratch, source[:MEMVID_TEXTS], asked)
@@ -151,7 +152,7 @@ def vectors(scratch: Path, rows: NDArray[np.float32], model: str, size: int, *, 
 
         return ask
 
-    times = interleaved({name: task(name) for name in searches}, QUERIES, warm=5)
+    times = interleaved({name: task(name) for name in searches}, QUERIES, warm=1, in_a_row=IN_A_ROW)
     for name, spent in times.items():
         hit = sum(len(answers[name][number] & truth[number]) for number in range(QUERIES))
         found[name] = spent.figures() | {

@@ -47,22 +47,26 @@ class Times:
         }
 
 
-def interleaved(tasks: Mapping[str, Task], rounds: int, *, warm: int = 1) -> dict[str, Times]:
-    """Each task once a round, in turns; the first `warm` rounds do not count.
+def interleaved(tasks: Mapping[str, Task], rounds: int, *, warm: int = 1, in_a_row: int = 1) -> dict[str, Times]:
+    """Each task in turns, `in_a_row` calls a turn, each measured by itself; the first `warm` rounds do not count.
+
+    Several calls in a row are for engines, of which a program uses one: else most of what is measured is how the
+    processor's caches fill again after another engine has read through its whole index.
 
     The collector of cycles runs between rounds only, so that no task pays for what another one left.
     """
     times = {name: Times() for name in tasks}
     names = list(tasks)
-    for number in range(-warm, rounds):
+    for number in range(-warm, -(-rounds // in_a_row)):
         gc.collect() if number % 10 == 0 else None
         gc.disable()
         try:
             for place in range(len(names)):
                 name = names[(place + number) % len(names)]
                 into = times[name] if number >= 0 else Times()
-                with into.measured():
-                    tasks[name](number % rounds)
+                for call in range(in_a_row):
+                    with into.measured():
+                        tasks[name]((number * in_a_row + call) % rounds)
         finally:
             gc.enable()
     return times

@@ -38,10 +38,8 @@ from memhop.common.errors import InvalidRequest
 from memhop.index.growable import GrowableArray
 from memhop.index.occurrences import Occurrences
 from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed
-from memhop.index.postings import Postings, blocks_for, hash_term, hash_terms, join, member, merge
+from memhop.index.postings import Postings, blocks_for, hash_terms, join, member, merge
 from memhop.index.strength import Found, Statistics, TermPostings
-
-__all__ = ["Bm25Index", "TermPostings"]
 
 _SLICE: Final = 200_000  # postings that `merging` sorts at a time
 
@@ -124,16 +122,18 @@ class Bm25Index:
             terms: Any terms; a term that is nowhere has no units and the idf of a term that no unit holds.
             live: bool over all ordinals, at least as long as `lengths`; units may die in it, but not come back.
 
-        Cost: O(log terms) for each term and part; where units are dead also a look at each posting, to count.
+        Cost: O(log terms) for each term and part, and a look at each posting.
         """
         lengths = self._all_lengths().view
         statistics = self._statistics(live)
         alive = live if statistics.dead else None
-        return [TermPostings(term, list(self._find(term)), statistics, lengths, alive) for term in terms]
+        found = self._find(terms)
+        return [TermPostings(term, parts, statistics, lengths, alive) for term, parts in zip(terms, found, strict=True)]
 
     def document_frequency(self, term: str, live: NDArray[np.bool_]) -> int:
         """How many live units hold `term`. Cost: O(its postings)."""
-        return sum(int(np.count_nonzero(live[part.ordinals()])) for part in self._find(term))
+        (found,) = self._find((term,))
+        return sum(int(np.count_nonzero(live[part.ordinals()])) for part in found)
 
     def terms(self) -> Iterator[str]:
         """Each distinct term once, in no order of meaning; also such whose units are all dead. Cost: O(terms)."""
@@ -142,7 +142,7 @@ class Bm25Index:
             hashes = part.postings.hashes
             fresh = ~member(hashes, seen)
             yield from part.postings.terms(np.flatnonzero(fresh))
-            seen = np.union1d(seen, hashes[fresh]) if len(seen) else hashes
+            seen = np.sort(np.concatenate([seen, hashes[fresh]])) if len(seen) else hashes
         delta = self._delta.terms()
         fresh = ~member(hash_terms(delta), seen)
         yield from (delta[i] for i in np.flatnonzero(fresh).tolist())
@@ -232,17 +232,18 @@ class Bm25Index:
             self._lengths.extend(delta.lengths(len(self._lengths) - delta.first))
         return self._lengths
 
-    def _find(self, term: str) -> Iterator[Found]:
-        """The term's postings, of each part that has it and of the delta."""
-        if self._parts:
-            hash_ = hash_term(term)
-            for part in self._parts:
-                found = part.postings.find(hash_)
-                if found is not None:
-                    yield Found(part.first, *found)
-        recent = self._delta.find(term)
-        if recent is not None:
-            yield Found(self._delta.first, *recent)
+    def _find(self, terms: Sequence[str]) -> list[list[Found]]:
+        """Each term's postings, of every part that has it and of the delta."""
+        found: list[list[Found]] = [[] for _ in terms]
+        hashes = hash_terms(terms)
+        for part in self._parts:
+            for place, docs, tfs in part.postings.find(hashes):
+                found[place].append(Found(part.first, docs, tfs))
+        for term, parts in zip(terms, found, strict=True):
+            recent = self._delta.find(term)
+            if recent is not None:
+                parts.append(Found(self._delta.first, *recent))
+        return found
 
     def _statistics(self, live: NDArray[np.bool_]) -> Statistics:
         lengths = self._all_lengths().view

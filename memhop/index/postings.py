@@ -79,19 +79,25 @@ class Postings:
         if np.any(self.text[begins] & 0xC0 == 0x80):
             raise damaged("a term begins within a character")
 
-    def find(self, hash_: np.uint64) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """(units, counts) of a term; None when it is absent. Cost: O(log terms), and a look at each unit."""
-        row = int(np.searchsorted(self.hashes, hash_))
-        if row == len(self.hashes) or self.hashes[row] != hash_:
-            return None
-        first, last = row * self.blocks, (row + 1) * self.blocks
-        begin, end = int(self.starts[first]), int(self.starts[last])
-        docs = self.docs[begin:end]
-        if self.blocks > 1:
-            docs = _lifted(docs, lengths_of(self.starts[first : last + 1]))
-        if len(docs) and int(docs.max()) >= self.units:
-            raise damaged(f"a posting names unit {docs.max()} of {self.units}")
-        return docs, self.tfs[begin:end]
+    def find(self, hashes: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+        """(place among the hashes, units, counts) of the terms that are there.
+
+        Cost: O(log terms) for each, and a look at each of their units.
+        """
+        if not len(self.hashes):
+            return
+        rows = self.hashes.searchsorted(hashes)
+        rows[rows == len(self.hashes)] = 0
+        for place in (self.hashes[rows] == hashes).nonzero()[0].tolist():
+            first = int(rows[place]) * self.blocks
+            last = first + self.blocks
+            begin, end = int(self.starts[first]), int(self.starts[last])
+            docs = self.docs[begin:end]
+            if self.blocks > 1:
+                docs = _lifted(docs, lengths_of(self.starts[first : last + 1]))
+            if len(docs) and int(docs.max()) >= self.units:
+                raise damaged(f"a posting names unit {docs.max()} of {self.units}")
+            yield place, docs, self.tfs[begin:end]
 
     def whole(self) -> Postings:
         """The same in one block."""
@@ -248,13 +254,8 @@ def _lifted(docs: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.uint32]
     return lifted
 
 
-def hash_term(term: str) -> np.uint64:
-    """xxh3_64 of the term in UTF-8."""
-    return np.uint64(hash_terms((term,))[0])
-
-
 def hash_terms(terms: Iterable[str]) -> NDArray[np.uint64]:
-    """`hash_term` of each."""
+    """xxh3_64 of each term in UTF-8."""
     return hash_encoded(encode_terms(terms))
 
 

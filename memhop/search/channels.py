@@ -115,13 +115,12 @@ def words(
         mask: The units that pass the filters, over all ordinals.
 
     A term's variants are the indexed terms that begin with it, or with which it begins; other forms of an irregular
-    word; and, for a term that no unit
-    holds, terms within edit distance (see `index/fuzzy.py`).
+    word; and, for a term that no unit holds, terms within edit distance (see `index/fuzzy.py`).
 
     Cost: some tens of ns per posting of the terms that are read, and a look at one byte per unit.
     """
     size = views.units.size
-    asked = [_asked(own, views) for own in views.bm25.postings(terms, views.units.live)]
+    asked = _asked(terms, views)
     ordered = sorted((one for one in asked if one.pieces), key=lambda one: (-one.worth, one.own.term))
     sums = {name: workspace.sums(name, size) for name in ("lexical", "entity", "held")}
     near = around.within_reach(mask) if np.count_nonzero(mask) * _SELECTIVE < size else None
@@ -156,14 +155,21 @@ def words(
     )
 
 
-def _asked(own: TermPostings, views: Views) -> _Asked:
-    weights = _variants(own.term, frequency=own.frequency, views=views)
-    others = views.bm25.postings(list(weights), views.units.live) if weights else []
-    pieces = [_Piece(own, 1.0)] if own.frequency else []
-    pieces += [_Piece(other, weights[other.term]) for other in others if other.frequency]
-    pieces.sort(key=lambda piece: (-piece.weight, piece.postings.term))
-    worth = own.idf if own.frequency else max((weight * other.idf for other, weight in pieces), default=0.0)
-    return _Asked(own, tuple(pieces), worth)
+def _asked(terms: Sequence[str], views: Views) -> list[_Asked]:
+    """The terms of a question, all looked up together, and so what may stand in for any of them."""
+    live = views.units.live
+    owns = views.bm25.postings(terms, live)
+    weights = [_variants(own.term, frequency=own.frequency, views=views) for own in owns]
+    distinct = list(dict.fromkeys(other for of_one in weights for other in of_one))
+    others = dict(zip(distinct, views.bm25.postings(distinct, live), strict=True)) if distinct else {}
+    asked = []
+    for own, of_one in zip(owns, weights, strict=True):
+        pieces = [_Piece(own, 1.0)] if own.frequency else []
+        pieces += [_Piece(others[other], weight) for other, weight in of_one.items() if others[other].frequency]
+        pieces.sort(key=lambda piece: (-piece.weight, piece.postings.term))
+        worth = own.idf if own.frequency else max((weight * other.idf for other, weight in pieces), default=0.0)
+        asked.append(_Asked(own, tuple(pieces), worth))
+    return asked
 
 
 def _without_joints(asked: Sequence[_Asked]) -> list[_Asked]:

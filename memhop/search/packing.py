@@ -87,6 +87,8 @@ def _flat(text: str, most: int) -> str:
 
     A token takes four characters at the most, so that what is longer than four times the room does not fit anyway.
     """
+    if len(text) <= most:
+        return " ".join(text.split())
     words: list[str] = []
     length = -1
     for match in _WORD.finditer(text):

@@ -41,7 +41,7 @@ class Evidence(NamedTuple):
 class Rerank(NamedTuple):
     """How the best candidates of a layer are read again; see `rerank`."""
 
-    candidates: int = 30  # of each layer
+    candidates: int = 20  # of each layer
     within: float = 0.3  # share of the best score that a candidate has at least
     chars: int = 2000  # of a candidate that are read
     searched_chars: int = 65_536  # of a candidate, for the place from which to read

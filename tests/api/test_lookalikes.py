@@ -77,7 +77,7 @@ def test_parts_say_what_the_second_reading_did(db: DB) -> None:
 
 
 def test_only_the_best_are_read_again(tmp_path: Path) -> None:
-    """However many notes hold the words, thirty are read again, and all of them stay before the rest."""
+    """However many notes hold the words, twenty are read again, and all of them stay before the rest."""
     with memory(tmp_path / "a.meh") as db:
         db.remember_many(
             [
@@ -89,4 +89,4 @@ def test_only_the_best_are_read_again(tmp_path: Path) -> None:
         assert len(hits) == 100
         again = [place for place, hit in enumerate(hits) if {"value", "exact", "order", "current"} & hit.parts.keys()]
         assert again
-        assert max(again) < 30
+        assert max(again) < 20

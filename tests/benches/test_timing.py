@@ -24,6 +24,15 @@ def test_tasks_take_turns_and_each_begins_a_round_in_its_turn() -> None:
     assert {name: len(found.cpu_ms) for name, found in times.items()} == {"a": 3, "b": 3, "c": 3}
 
 
+def test_calls_in_a_row_are_measured_one_by_one() -> None:
+    calls: list[tuple[str, int]] = []
+    tasks = {name: (lambda number, name=name: calls.append((name, number))) for name in "ab"}
+    times = interleaved(tasks, 4, warm=1, in_a_row=2)
+    counted = calls[4:]
+    assert counted == [("a", 0), ("a", 1), ("b", 0), ("b", 1), ("b", 2), ("b", 3), ("a", 2), ("a", 3)]
+    assert {name: len(found.cpu_ms) for name, found in times.items()} == {"a": 4, "b": 4}
+
+
 def test_a_measurement_of_many_calls_is_per_call() -> None:
     times = Times()
     times.add(wall_seconds=1.0, cpu_seconds=0.5, calls=100)
