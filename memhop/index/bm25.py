@@ -41,6 +41,8 @@ from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed
 from memhop.index.postings import Postings, blocks_for, hash_terms, join, member, merge
 from memhop.index.strength import Found, Statistics, TermPostings
 
+__all__ = ["Bm25Index", "TermPostings"]
+
 _SLICE: Final = 200_000  # postings that `merging` sorts at a time
 
 
