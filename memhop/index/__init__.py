@@ -14,6 +14,7 @@ a key and replace older rows of the same owner).
                 strength       what one term says of one unit
                 postings       the arrays behind it, and merging them
                 occurrences    the same of what came last, not yet sorted
+                lexicon        numbers for their terms
                 fuzzy          words spelt nearly so, or beginning alike
                 signatures     exact filters that make it fast
                 bk_tree        the tree that can take their place

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
 from memhop.index.growable import GrowableArray
+from memhop.index.lexicon import Lexicon
 from memhop.index.occurrences import Occurrences
 from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed
 from memhop.index.postings import Postings, blocks_for, hash_terms, join, member, merge
@@ -63,6 +64,7 @@ class Bm25Index:
         self.b = b
         self._parts: list[_AttachedPart] = []
         self._lengths: GrowableArray | None = None
+        self._lexicon = Lexicon()  # of the delta; it goes on from one to the next
         self.attach(())
 
     def attach(self, parts: Sequence[tuple[int, Part]]) -> None:
@@ -82,6 +84,8 @@ class Bm25Index:
             common += 1
         self._parts[common:] = [_AttachedPart(first, part) for first, part in parts[common:]]
         self._delta_or_none: Occurrences | None = None
+        if self._lexicon.full:
+            self._lexicon = Lexicon()
         if self._lengths is not None:
             if 0 < common < len(parts) and len(self._lengths) >= parts[common][0]:
                 self._lengths.truncate(parts[common][0])
@@ -110,7 +114,20 @@ class Bm25Index:
 
         Cost: about 0.1 us per term.
         """
-        (self._delta_or_none or self._delta).add(ordinal, terms)
+        self._delta.add(ordinal, self._lexicon.numbers(terms))
+
+    def add_text(self, ordinal: int, text: str) -> bytes:
+        """`add` with the terms of a text. Returns their numbers, for `terms_of`, until the next `attach`.
+
+        Cost: 5 us for a text of 20 words that were met before.
+        """
+        numbers = self._lexicon.numbers_of(text)
+        self._delta.add(ordinal, numbers)
+        return numbers
+
+    def terms_of(self, numbers: bytes) -> set[str]:
+        """The terms that these numbers stand for, each once."""
+        return self._lexicon.terms(numbers)
 
     @property
     def lengths(self) -> NDArray[np.uint32]:
@@ -215,7 +232,7 @@ class Bm25Index:
                 if part.first != expected:
                     raise damaged(f"part begins at unit {part.first}, the one before ends at {expected}")
                 expected += len(part.lengths)
-            self._delta_or_none = Occurrences(expected)
+            self._delta_or_none = Occurrences(expected, self._lexicon)
         return self._delta_or_none
 
     @property

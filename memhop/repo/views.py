@@ -27,7 +27,7 @@ from memhop.core.meh_file import DELETED
 from memhop.index.bm25 import Bm25Index
 from memhop.index.fuzzy import FuzzyIndex
 from memhop.index.groups import Groups
-from memhop.index.tokenizer import TOKENIZER_VERSION, tokenize
+from memhop.index.tokenizer import TOKENIZER_VERSION
 from memhop.index.units import UnitTable
 from memhop.repo import codec, vectors
 from memhop.repo.record import Listing, Record, Unit
@@ -217,10 +217,9 @@ class Views(SpaceViews):
 
     def _add_unit(self, id_: int, unit: Unit) -> None:
         ordinal = self._units.append(id_, (*_labels_of(unit), owner_of(id_, unit)))  # in the order of COLUMNS
-        terms = tokenize(unit.text)
-        self._bm25.add(ordinal, terms)
+        numbers = self._bm25.add_text(ordinal, unit.text)
         if self._vocabulary is not None:
-            for term in set(terms):
+            for term in self._bm25.terms_of(numbers):
                 self._vocabulary.add(term)
 
     # -- building and sealing --------------------------------------------------------------------------------
