@@ -131,8 +131,8 @@ class Turns(Reading):
         Args:
             wait: Seconds to wait for the turn. None: as the handle was opened.
 
-        Yields:
-            Whether a turn begins here; False inside another one of the same thread.
+        Returns:
+            A context; what it yields says whether a turn begins there: False inside another one of the same thread.
 
         Raises:
             Locked: others did not finish in time; names the holder.
