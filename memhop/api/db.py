@@ -197,10 +197,11 @@ class DB:
         drafts = []
         for index, item in enumerate(bounded(items)):
             where = f"items[{index}]"
-            values = {"text": item} if isinstance(item, str) else item
-            if not isinstance(values, Mapping):
-                raise InvalidRequest(f"a {type(values).__name__} is not a note", field=where, allowed="a str or a dict")
-            drafts.append(draft(values, now_ms=now, where=where + "."))
+            if isinstance(item, str):
+                item = {"text": item}
+            elif not isinstance(item, Mapping):
+                raise InvalidRequest(f"a {type(item).__name__} is not a note", field=where, allowed="a str or a dict")
+            drafts.append(draft(item, now_ms=now, where=where + "."))
         check_total(wanted.text for wanted in drafts)
         return remember(store, drafts, now)
 
@@ -705,6 +706,8 @@ def _check_has(field: str, value: object, needed: tuple[str, ...]) -> None:
 
 def _listed(value: Any, field: str) -> Any:
     """An iterable of names as a list; what is no such iterable is left for the check to refuse."""
+    if isinstance(value, list | tuple):
+        return value
     if isinstance(value, str | bytes | Mapping):
         raise InvalidRequest(f"a {type(value).__name__} is not a list of str", field=field, allowed="a list of str")
     return list(value) if isinstance(value, Iterable) and not isinstance(value, set) else value

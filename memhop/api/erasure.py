@@ -37,7 +37,8 @@ from memhop.repo.vectors import Space, failure_id
 from memhop.repo.views import owner_of
 
 if TYPE_CHECKING:
-    from memhop.repo.store import Batch, Store
+    from memhop.repo.batch import Batch
+    from memhop.repo.store import Store
 
 R = TypeVar("R", bound=Record)
 

@@ -19,7 +19,8 @@ from memhop.repo.l4_archive import Note
 from memhop.repo.record import Layer, Tier, label
 
 if TYPE_CHECKING:
-    from memhop.repo.store import Batch, Store
+    from memhop.repo.batch import Batch
+    from memhop.repo.store import Store
 
 _ERASED = "erased; compact() removes the bytes"
 

@@ -23,7 +23,8 @@ from memhop.repo.record import Kind, Record, Role, all_of
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
-    from memhop.repo.store import Batch, Store
+    from memhop.repo.batch import Batch
+    from memhop.repo.store import Store
 
 ROLES = tuple(role.name.lower() for role in Role if role is not Role.NONE)
 _CURSOR = re.compile(r"([0-9]{1,19})\.([0-9a-f]{16})")

@@ -27,11 +27,16 @@ from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Tier
 
 if TYPE_CHECKING:
-    from memhop.repo.store import Batch, Store
+    from memhop.repo.batch import Batch
+    from memhop.repo.store import Store
 
 NOTE_FIELDS = frozenset(
     ("text", "project", "kind", "status", "tags", "metadata", "links", "source", "at", "external_id", "idempotency_key")
 )
+
+
+_NAMES = {"project": "default", "kind": "note", "status": "", "source": "", "external_id": "", "idempotency_key": ""}
+_NOTHING: tuple[Any, ...] = ()
 
 
 class Draft(NamedTuple):
@@ -65,30 +70,27 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
         unknown = sorted(set(map(str, values)) - NOTE_FIELDS)
         raise InvalidRequest("no such argument", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(NOTE_FIELDS)))
     get = values.get
-
-    def name(field: str, default: str) -> str:
-        value = get(field)
-        return default if value is None else check_name(value, field=where + field)
-
     links, tags, metadata, at = get("links"), get("tags"), get("metadata"), get("at")
-    links = () if links is None else links
-    if not isinstance(links, list | tuple) or len(links) > LIMITS.links:
+    if links is None or links is _NOTHING:
+        links = _NOTHING
+    elif not isinstance(links, list | tuple) or len(links) > LIMITS.links:
         raise InvalidRequest("not a list of ids", field=f"{where}links", allowed=f"at most {LIMITS.links} ids")
+    else:
+        links = tuple(from_hex(link, field=f"{where}links") for link in links)
+    names = {
+        field: default if (value := get(field)) is None else check_name(value, field=where + field)
+        for field, default in _NAMES.items()
+    }
     return Draft(
         text=check_text(get("text"), field=f"{where}text"),
-        project=name("project", "default"),
-        kind=name("kind", "note"),
-        status=name("status", ""),
-        tags=check_names(tags, field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
-        if tags is not None
-        else (),
-        metadata=check_metadata(metadata, field=f"{where}metadata") if metadata is not None else {},
-        links=tuple(from_hex(link, field=f"{where}links") for link in links),
-        source=name("source", ""),
-        at=time_or_now(at, field=f"{where}at", now_ms=now_ms),
+        tags=_NOTHING
+        if tags is None or tags is _NOTHING
+        else check_names(tags, field=f"{where}tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars),
+        metadata={} if metadata is None else check_metadata(metadata, field=f"{where}metadata"),
+        links=links,
+        at=now_ms if at is None else time_or_now(at, field=f"{where}at", now_ms=now_ms),
         given_at=at is not None,
-        external_id=name("external_id", ""),
-        idempotency_key=name("idempotency_key", ""),
+        **names,
     )
 
 
@@ -114,12 +116,12 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
         if store.file.locate(link) is None:
             raise NotFound(f"no record has the id {to_hex(link)}", field="links")
     groups = _groups(wanted)
-    existing = _existing(store, batch, wanted, groups, pending)
+    existing = _existing(batch, wanted, groups, pending)
     if existing is not None:
         updated = _updated(existing, wanted, now_ms)
         if updated is not existing:
             batch.put(updated)
-        pending |= dict.fromkeys(_groups(updated).values(), updated)
+        pending |= dict.fromkeys(_groups(updated), updated)
         said_again = not wanted.external_id and not _is_retry(existing, wanted)
         usage = store.count_copy(batch, existing.id) if said_again else batch.find(Usage, usage_id(existing.id))
         return convert.note(updated, copies=usage.copies if usage else 0)
@@ -144,29 +146,32 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
         wanted.text,
         wanted.at,
     )
-    pending |= dict.fromkeys(groups.values(), note)
+    pending |= dict.fromkeys(groups, note)
     return convert.note(note, created=True)
 
 
-def _groups(note: Note | Draft) -> dict[str, int]:
-    found = {"text": l4_archive.same_text(note.project, note.kind, note.text)}
-    if note.external_id:
-        found["external_id"] = l4_archive.external_note(note.project, note.external_id)
-    if note.idempotency_key:
-        found["idempotency_key"] = l4_archive.idempotent(note.idempotency_key)
-    return found
+class _Groups(NamedTuple):
+    """The groups that identify a note; 0: it has no such name."""
+
+    text: int
+    external_id: int
+    idempotency_key: int
 
 
-def _existing(
-    store: Store, batch: Batch, wanted: Draft, groups: Mapping[str, int], pending: Mapping[int, Note]
-) -> Note | None:
+def _groups(note: Note | Draft) -> _Groups:
+    return _Groups(
+        l4_archive.same_text(note.project, note.kind, note.text),
+        l4_archive.external_note(note.project, note.external_id) if note.external_id else 0,
+        l4_archive.idempotent(note.idempotency_key) if note.idempotency_key else 0,
+    )
+
+
+def _existing(batch: Batch, wanted: Draft, groups: _Groups, pending: Mapping[int, Note]) -> Note | None:
     def members(group: int) -> list[Note]:
-        if group in pending:
-            return [pending[group]]
-        return [batch.find(Note, note.id) or note for _, note in store.listed(Note, group, limit=20)]
+        return [pending[group]] if group in pending else batch.listed(Note, group, limit=20)
 
     if wanted.idempotency_key:
-        for note in members(groups["idempotency_key"]):
+        for note in members(groups.idempotency_key):
             if note.text != wanted.text:
                 raise InvalidRequest(
                     f"it was used for other words, in note {to_hex(note.id)}",
@@ -175,8 +180,8 @@ def _existing(
                 )
             return note
     if wanted.external_id:
-        return next(iter(members(groups["external_id"])), None)
-    for note in members(groups["text"]):
+        return next(iter(members(groups.external_id)), None)
+    for note in members(groups.text):
         same = note.text.strip() == wanted.text.strip()  # the group ignores all white space, but code lives by it
         if same and note.tier == Tier.ACTIVE and not note.external_id and _says_nothing_new(wanted, note):
             return note

@@ -74,9 +74,9 @@ def check_name(value: object, *, field: str, blank: bool = False, max_chars: int
     Args:
         blank: Whether "" is allowed (it means "none").
     """
-    allowed = f"a str of {0 if blank else 1} to {max_chars} characters without control characters"
     if isinstance(value, str) and len(value) <= max_chars and value.isprintable() and (blank or value.strip()):
         return value
+    allowed = f"a str of {0 if blank else 1} to {max_chars} characters without control characters"
     shown = ascii(value) if isinstance(value, str) and len(value) <= 40 else type(value).__name__
     raise InvalidRequest(f"{shown} does not do", field=field, allowed=allowed)
 

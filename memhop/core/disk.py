@@ -120,6 +120,7 @@ class Disk(Protocol):
 class _OsFile:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._identity: tuple[int, int] | None = None  # what it is does not change while it is open
 
     def pread(self, length: int, offset: int) -> bytes:
         first = os.pread(self._descriptor, length, offset)
@@ -155,8 +156,10 @@ class _OsFile:
         return memoryview(mmap.mmap(self._descriptor, length, access=mmap.ACCESS_READ))
 
     def identity(self) -> tuple[int, int]:
-        status = os.fstat(self._descriptor)
-        return status.st_dev, status.st_ino
+        if self._identity is None:
+            status = os.fstat(self._descriptor)
+            self._identity = status.st_dev, status.st_ino
+        return self._identity
 
     def duplicate(self) -> DiskFile:
         return _OsFile(fcntl.fcntl(self._descriptor, fcntl.F_DUPFD_CLOEXEC, 0))

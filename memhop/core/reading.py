@@ -53,7 +53,7 @@ class Reading:
 
     def check(self) -> None:
         """Raise as every call does where the handle cannot be used. Takes no lock, so it comes before every lock."""
-        if self.inherited:
+        if os.getpid() != self._pid:
             raise Closed(f"{self.path} was opened by process {self._pid}", hint="open it again after fork")
         if self._closed:
             raise Closed(f"{self.path} is closed")

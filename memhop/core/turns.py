@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from memhop.common.errors import MemhopError, StorageError
@@ -29,6 +29,7 @@ from memhop.core.writer import LogWriter
 EXCLUSIVE, SHARED, READ = "exclusive", "shared", "read"
 MODES = (EXCLUSIVE, SHARED, READ)
 SHARED_WAIT_S = 10.0  # how long a shared handle waits for its turn unless told otherwise
+_ALWAYS = nullcontext(False)  # the turn of a handle that is always in its turn
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -121,8 +122,7 @@ class Turns(Reading):
         if found.identity.uuid != self._writer.state.identity.uuid:
             raise StorageError(f"{self.path} is another memory now", hint="open it again")
 
-    @contextmanager
-    def writing(self, *, wait: float | None = None) -> Iterator[bool]:
+    def writing(self, *, wait: float | None = None) -> AbstractContextManager[bool]:
         """A turn to write: other processes are kept out, and this handle knows all that they have written.
 
         Exclusive handles are always in their turn, so nothing happens there. What is appended in a shared handle's turn
@@ -131,8 +131,8 @@ class Turns(Reading):
         Args:
             wait: Seconds to wait for the turn. None: as the handle was opened.
 
-        Yields:
-            Whether a turn begins here; False inside another one of the same thread.
+        Returns:
+            A context; what it yields says whether a turn begins there: False inside another one of the same thread.
 
         Raises:
             Locked: others did not finish in time; names the holder.
@@ -142,10 +142,13 @@ class Turns(Reading):
         if self.mode == READ:
             self._writer.check()
         if self._gate is None:
-            yield False
-            return
+            return _ALWAYS
         self._writer.check()
-        with self._gate.turn(wait) as begins:
+        return self._turn(self._gate, wait)
+
+    @contextmanager
+    def _turn(self, gate: Gate, wait: float | None) -> Iterator[bool]:
+        with gate.turn(wait) as begins:
             if begins:
                 with self.lock:
                     self._arrive()

@@ -121,8 +121,10 @@ class LogWriter:
         self._reserve(point.end)
         self.wrote = True
         data = encoder.take()
-        with self.guard():
+        try:
             write_all(state.file, data, state.end)
+        except OSError as error:
+            raise self._taken_back(error) from error
         entries = state.records.apply(refs)
         state.tail += entries
         state.head = point
@@ -169,14 +171,18 @@ class LogWriter:
         try:
             yield
         except OSError as error:
-            try:
-                self.state.file.truncate(self.state.end)
-                self.allocated = self.state.end
-            except OSError:
-                self.refused = f"a write failed ({error}) and could not be taken back"
-            if isinstance(error, MemhopError):
-                raise
-            raise StorageError(f"cannot write {self._path}: {error}", hint=hint_of(error)) from error
+            raise self._taken_back(error) from error
+
+    def _taken_back(self, error: OSError) -> OSError:
+        """Cut the file back to the published end after a failed write; what to raise."""
+        try:
+            self.state.file.truncate(self.state.end)
+            self.allocated = self.state.end
+        except OSError:
+            self.refused = f"a write failed ({error}) and could not be taken back"
+        if isinstance(error, MemhopError):
+            return error
+        return StorageError(f"cannot write {self._path}: {error}", hint=hint_of(error))
 
     def sync_all(self) -> None:
         """Put on the disk what is written, or roll back and refuse. Needs the leader lock."""

@@ -11,8 +11,10 @@ a key and replace older rows of the same owner).
     units       units          ordinal <-> id, which live, their labels           parts
                 neighbours     the unit before and after with the same label
     words       bm25           where each term occurs, and how strongly           parts
+                strength       what one term says of one unit
                 postings       the arrays behind it, and merging them
                 occurrences    the same of what came last, not yet sorted
+                lexicon        numbers for their terms
                 fuzzy          words spelt nearly so, or beginning alike
                 signatures     exact filters that make it fast
                 bk_tree        the tree that can take their place

@@ -29,16 +29,20 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
 from memhop.index.growable import GrowableArray
+from memhop.index.lexicon import Lexicon
 from memhop.index.occurrences import Occurrences
 from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed
 from memhop.index.postings import Postings, blocks_for, hash_terms, join, member, merge
+from memhop.index.strength import Found, Statistics, TermPostings
+
+__all__ = ["Bm25Index", "TermPostings"]
 
 _SLICE: Final = 200_000  # postings that `merging` sorts at a time
 
@@ -60,6 +64,7 @@ class Bm25Index:
         self.b = b
         self._parts: list[_AttachedPart] = []
         self._lengths: GrowableArray | None = None
+        self._lexicon = Lexicon()  # of the delta; it goes on from one to the next
         self.attach(())
 
     def attach(self, parts: Sequence[tuple[int, Part]]) -> None:
@@ -79,6 +84,8 @@ class Bm25Index:
             common += 1
         self._parts[common:] = [_AttachedPart(first, part) for first, part in parts[common:]]
         self._delta_or_none: Occurrences | None = None
+        if self._lexicon.full:
+            self._lexicon = Lexicon()
         if self._lengths is not None:
             if 0 < common < len(parts) and len(self._lengths) >= parts[common][0]:
                 self._lengths.truncate(parts[common][0])
@@ -107,10 +114,20 @@ class Bm25Index:
 
         Cost: about 0.1 us per term.
         """
-        delta = self._delta_or_none or self._delta
-        if ordinal < delta.first + len(delta):
-            raise InvalidRequest(f"{ordinal} was passed already", field="ordinal", allowed=f">= {self._size}")
-        delta.add(ordinal, terms)
+        self._delta.add(ordinal, self._lexicon.numbers(terms))
+
+    def add_text(self, ordinal: int, text: str) -> bytes:
+        """`add` with the terms of a text. Returns their numbers, for `terms_of`, until the next `attach`.
+
+        Cost: 5 us for a text of 20 words that were met before.
+        """
+        numbers = self._lexicon.numbers_of(text)
+        self._delta.add(ordinal, numbers)
+        return numbers
+
+    def terms_of(self, numbers: bytes) -> set[str]:
+        """The terms that these numbers stand for, each once."""
+        return self._lexicon.terms(numbers)
 
     @property
     def lengths(self) -> NDArray[np.uint32]:
@@ -215,7 +232,7 @@ class Bm25Index:
                 if part.first != expected:
                     raise damaged(f"part begins at unit {part.first}, the one before ends at {expected}")
                 expected += len(part.lengths)
-            self._delta_or_none = Occurrences(expected)
+            self._delta_or_none = Occurrences(expected, self._lexicon)
         return self._delta_or_none
 
     @property
@@ -261,97 +278,6 @@ class Bm25Index:
             slope = self.k1 * self.b * units / total if total else 0.0
             self._known = (state, Statistics(units, self.k1 * (1 - self.b), slope, dead))
         return self._known[1]
-
-
-class TermPostings:
-    """Where one term occurs. What it says of a unit is its *strength* there, tf / (tf + norm) in [0, 1).
-
-    `frequency` counts the live units that hold it; `idf` is ln(1 + (N - n + 0.5) / (n + 0.5)); `size` is the number of
-    postings, which is what reading all of them costs.
-    """
-
-    __slots__ = ("_alive", "_found", "_lengths", "_statistics", "frequency", "idf", "size", "term")
-
-    def __init__(
-        self,
-        term: str,
-        found: list[Found],
-        statistics: Statistics,
-        lengths: NDArray[np.uint32],
-        alive: NDArray[np.bool_] | None,
-    ) -> None:
-        self.term = term
-        self._found = found
-        self._statistics = statistics
-        self._lengths = lengths
-        self._alive = alive
-        self.size = sum(len(part.docs) for part in found)
-        self.frequency = self.size
-        if alive is not None:
-            self.frequency = sum(int(np.count_nonzero(alive[part.ordinals()])) for part in found)
-        units = statistics.units
-        self.idf = math.log(1 + (units - self.frequency + 0.5) / (self.frequency + 0.5))
-
-    def read(self, near: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
-        """(ordinals ascending, occurrences) of the live units.
-
-        Args:
-            near: Only units marked in it, bool over all ordinals. None: all.
-        """
-        if not self._found:
-            return np.zeros(0, np.int64), np.zeros(0, np.uint16)
-        docs = np.concatenate([part.ordinals() for part in self._found])
-        tfs = np.concatenate([part.tfs for part in self._found])
-        for mask in (self._alive, near):
-            if mask is not None:
-                keep = mask[docs]
-                docs, tfs = docs[keep], tfs[keep]
-        return docs, tfs
-
-    def strength(self, docs: NDArray[np.int64], tfs: NDArray[np.uint16]) -> NDArray[np.float64]:
-        """The strength of so many occurrences in these units."""
-        occurrences = tfs.astype(np.float64)
-        against = self._lengths[docs] * self._statistics.slope
-        against += self._statistics.base
-        against += occurrences
-        occurrences /= against
-        return occurrences
-
-    def at(self, ordinals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The strength in each of these live units, 0 where it does not occur.
-
-        Cost: O(log postings) for each of them.
-        """
-        result = np.zeros(len(ordinals))
-        for part in self._found:
-            if not len(part.docs):
-                continue
-            place = ordinals - part.first
-            there = np.searchsorted(part.docs, place.astype(part.docs.dtype))  # what does not fit is not there
-            there[there == len(part.docs)] = 0
-            rows = np.flatnonzero((part.docs[there] == place) & (place >= 0))
-            result[rows] = self.strength(ordinals[rows], part.tfs[there[rows]])
-        return result
-
-
-class Found(NamedTuple):
-    """A term's postings in one part: unit numbers counted from `first`, ascending, and occurrences."""
-
-    first: int
-    docs: NDArray[Any]
-    tfs: NDArray[Any]
-
-    def ordinals(self) -> NDArray[np.int64]:
-        return self.docs + np.int64(self.first)
-
-
-class Statistics(NamedTuple):
-    """Of the live units: `units` have terms; base + slope * length is what occurrences are set against."""
-
-    units: int
-    base: float
-    slope: float
-    dead: int
 
 
 class _AttachedPart:

@@ -88,6 +88,10 @@ class Groups:
                 return sign > 0
         return False
 
+    def has(self, key: int) -> bool:
+        """False: it has no members. True: it has, or had. Cost: O(parts * log keys)."""
+        return key in self._delta or any(part.has(key) for part in self._parts)
+
     def count(self, key: int) -> int:
         """How many members. Cost: O(parts * log keys), and the key's entries in the delta."""
         delta = sum(sign for _, _, sign in self._delta.get(key, ()))
@@ -159,6 +163,9 @@ class Groups:
         entries = self._delta.get(key)
         if entries is None:
             self._delta[key] = [(order, id_, sign)]
+            return True
+        if entries[-1] < (order, id_):  # what comes later is of a later time, mostly
+            entries.append((order, id_, sign))
             return True
         at = bisect_left(entries, (order, id_))
         if at < len(entries) and entries[at][:2] == (order, id_):

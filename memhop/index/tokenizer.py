@@ -71,35 +71,20 @@ _per_thread = threading.local()
 def tokenize(text: str) -> list[str]:
     """The index terms of `text`, with repeats, in order of their place.
 
-    Empty only when `text` is blank. Cost: linear; of English about 3 us per 100 characters where the words were met
-    before and 20 us where not, of Chinese 300 us; the first Han run of two characters or more loads a dictionary (half
-    a second).
+    Empty only when `text` is blank. Cost: linear; of English about 20 us per 100 characters, of Chinese 300 us; the
+    first Han run of two characters or more loads a dictionary (half a second). `lexicon` is faster with words that
+    repeat.
     """
-    return list(chain.from_iterable(map(_pieces.__getitem__, _normal(text).split()))) or _last_resort(text)
+    return list(chain.from_iterable(map(piece_terms, pieces_of(text)))) or last_resort(text)
 
 
-class _Pieces(dict[str, Sequence[str]]):
-    """The terms of what stands between blanks, kept: words repeat, and looking one up is ten times faster.
-
-    No token holds a blank and no rule looks past one, so a text has the terms of its pieces one after the other. Long
-    pieces, such as whole sentences of scripts without blanks, are not kept. Full, it begins anew.
-    """
-
-    MOST: Final = 1 << 16
-
-    def __missing__(self, piece: str) -> Sequence[str]:
-        terms = tuple(_piece_terms(piece))
-        if len(piece) <= MAX_TERM:
-            if len(self) >= self.MOST:
-                self.clear()
-            self[piece] = terms
-        return terms
+def pieces_of(text: str) -> list[str]:
+    """What stands between blanks, normalised. The terms of a text are those of its pieces, one after the other."""
+    return _normal(text).split()
 
 
-_pieces: Final = _Pieces()
-
-
-def _piece_terms(piece: str) -> list[str]:
+def piece_terms(piece: str) -> list[str]:
+    """The terms of one piece. Empty where no term is in it; if that is so of all pieces, `last_resort` is the term."""
     if len(piece) <= MAX_TERM and piece.isascii() and piece.isalpha() and (piece.islower() or piece[1:].islower()):
         return [_stem(piece.lower())]  # what the rules below come to for a plain word without humps
     terms: list[str] = []
@@ -137,7 +122,7 @@ def query_terms(text: str) -> list[str]:
             target.extend(_bigrams(token) if len(token) > 1 else token)
         else:
             (kept if kind == "picture" else dropped).append(token[:MAX_TERM])
-    return kept or dropped or _last_resort(text)
+    return kept or dropped or last_resort(text)
 
 
 def other_forms(term: str) -> frozenset[str]:
@@ -176,7 +161,8 @@ def _normal(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-def _last_resort(text: str) -> list[str]:
+def last_resort(text: str) -> list[str]:
+    """The term of a text in which no rule finds one: the beginning of the text itself. Empty when it is blank."""
     stripped = text.strip()
     return [stripped[:MAX_TERM]] if stripped else []
 
@@ -232,7 +218,8 @@ def _stem(word: str) -> str:
     if stemmer is None:
         import Stemmer
 
-        stemmer = _per_thread.stemmer = Stemmer.Stemmer("english")  # not safe to share between threads
+        # Not safe to share between threads. Without its own cache, which costs more than stemming.
+        stemmer = _per_thread.stemmer = Stemmer.Stemmer("english", 0)
     stem: str = stemmer.stemWord(word)
     return stem or word
 

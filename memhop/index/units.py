@@ -145,6 +145,9 @@ class UnitTable:
     def live(self) -> NDArray[np.bool_]:
         """Which ordinals live."""
         self._ensure_open()
+        fresh = self.size - len(self._live)
+        if fresh:
+            self._live.extend(np.ones(fresh, np.bool_))
         return self._live.view
 
     @property
@@ -217,9 +220,8 @@ class UnitTable:
         self._ensure_open()
         if id_ in self._recent:
             raise InvalidRequest(f"{id_:016x} has a unit already", field="id_")
+        ordinal = self._starts[-1] + len(self._delta) // self._row.size
         self._delta += self._row.pack(id_, *row)
-        ordinal = len(self._live)
-        self._live.append(True)
         for name, neighbours in self._neighbours.items():
             neighbours.append(row[self._order[name]])
         self._recent[id_] = ordinal

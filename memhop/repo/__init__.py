@@ -7,12 +7,14 @@ contexts     vectors of tokens: on which basis, and when there is another one
 slabs        writing slabs that a frame can hold
 codec        record <-> payload, in one table; fields this build does not know survive a rewrite
 references   which records a record refers to, and what is left of it without them
-views        groups, units, BM25, vocabulary, vectors: derived, caught up from the log, dropped at will
+space_views  vectors, tokens and contexts of the spaces in use
+views        that, groups, units, BM25, vocabulary: derived, caught up from the log, dropped at will
 contents     what views hold, as tables that can be compared
 checking     do references resolve, do views equal what the log says
 mending      taking out references that do not resolve
 merging      merging full segments of the indexes, a step with each commit
 gathering    joining small slabs, dropping rows of what is gone
 traces       what records have left in the log: versions, rows of vectors and token ids
+batch        what one call writes
 store        typed get / find / scan; `Store.writing()` is the only way to write
 """

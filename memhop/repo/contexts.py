@@ -27,7 +27,8 @@ from memhop.repo.vectors import ContextSlab, Space, TokenBasis, bases_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from memhop.repo.store import Batch, Store
+    from memhop.repo.batch import Batch
+    from memhop.repo.store import Store
 
 _T = TypeVar("_T", np.float32, np.int8)
 WIDTH: Final = 64  # directions kept; models of fewer dimensions are stored as they are

@@ -22,7 +22,8 @@ from memhop.repo.vectors import ContextSlab, EmbedFailure, Slab, Space, TokenBas
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from memhop.repo.store import Batch, Store
+    from memhop.repo.batch import Batch
+    from memhop.repo.store import Store
     from memhop.repo.views import Views
 
 MAX_SPACES = 1_000  # of one file; each is a model it was embedded with

@@ -28,6 +28,8 @@ from memhop.repo.record import (
 )
 
 _DAY_MS = 86_400_000
+_SHORT = 1_000  # characters of a text that is kept
+_TIERS = tuple(Tier)  # by number; asking the enumeration takes longer
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
@@ -141,7 +143,7 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
             text=f"({dated(self.at)}) {self.text}" + (f"\n{tags}" if tags else ""),
             plain=self.text,
             layer=Layer.NOTES,
-            tier=Tier(self.tier),
+            tier=_TIERS[self.tier],
             kind=name_label("kind", self.kind),
             at=self.at,
             project=name_label("project", self.project),
@@ -183,6 +185,11 @@ def tagged(tag: str) -> int:
 
 def same_text(project: str, kind: str, text: str) -> int:
     """The group of notes that say exactly this."""
+    return (_same_text if len(text) <= _SHORT else _same_text.__wrapped__)(project, kind, text)
+
+
+@lru_cache(maxsize=1 << 8)  # of a call: it is asked for when the note is looked for, and when it is listed
+def _same_text(project: str, kind: str, text: str) -> int:
     return label("text", project, kind, " ".join(text.split()))
 
 

@@ -17,7 +17,7 @@ from memhop.repo.vectors import MAX_SLAB_BYTES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from memhop.repo.store import Batch
+    from memhop.repo.batch import Batch
 
 _PER_OWNER = 16  # bytes beside the rows themselves: the name of the owner, and where its row ends
 

@@ -11,15 +11,15 @@ is waited for before the next process may go on. Reads see what the others wrote
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
-from memhop.common.errors import Corrupt, InvalidRequest, NotFound, StorageError
-from memhop.common.ids import make_id, to_hex
-from memhop.core.batch import Write
-from memhop.core.meh_file import DELETED, PURGED, Commit, MehFile
+from memhop.common.errors import Corrupt, NotFound, StorageError
+from memhop.common.ids import to_hex
+from memhop.core.meh_file import Commit, MehFile
 from memhop.repo import codec
+from memhop.repo.batch import Batch
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.merging import NOTES_PER_STEP, Merging
 from memhop.repo.record import Kind, Record
@@ -37,78 +37,6 @@ CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a
 MERGE_PATIENCE = 4  # checkpoints are put off by this factor while a merge is under way, which they would make void
 COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves
 USAGE_TARGETS = 10_000  # buffered counters; further records are not counted until a commit has written these
-
-
-class Batch:
-    """What one public call writes. Nothing is visible before `Store.writing` ends."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._records: dict[int, Record] = {}
-        self._payloads: dict[int, tuple[Kind, bytes]] = {}
-        self._deletes: dict[int, tuple[Kind, int]] = {}
-        self._struck: dict[int, Kind] = {}
-        self._new: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self._records) + len(self._payloads) + len(self._deletes)
-
-    @property
-    def deleted(self) -> Collection[int]:
-        """Ids this batch writes tombstones for."""
-        return self._deletes.keys()
-
-    def new(self, record: R, *key: object) -> R:
-        """Give a new record an id made from its natural key, and put it."""
-        id_ = make_id(record.KIND.name.lower(), *key, taken=self._taken)
-        self._new.add(id_)
-        return self.put(record, id_)
-
-    def put(self, record: R, id_: int = 0) -> R:
-        """Write a record under its own id, or under `id_`. Returns it with the id filled in."""
-        record = record if record.id and not id_ else _with_id(record, id_)
-        self._records[record.id] = record
-        return record
-
-    def put_payload(self, kind: Kind, payload: bytes, *key: object) -> int:
-        """Write a slab. Returns its id."""
-        id_ = make_id(kind.name.lower(), *key, taken=self._taken)
-        self._payloads[id_] = (kind, payload)
-        return id_
-
-    def delete(self, kind: Kind, id_: int, *, purge: bool = False) -> None:
-        """Write a tombstone. `purge`: compaction drops every version, even when it keeps history."""
-        self._deletes[id_] = (kind, DELETED | (PURGED if purge else 0))
-
-    def strike(self, record: R) -> R:
-        """Put a record and strike out its earlier versions: compaction drops them even when it keeps history."""
-        self._struck[record.id] = record.KIND
-        return self.put(record)
-
-    def find(self, record_type: type[R], id_: int) -> R | None:
-        """The record as this batch leaves it. A damaged one is None: it can be replaced."""
-        record = self._records.get(id_)
-        if isinstance(record, record_type):
-            return record
-        return None if id_ in self._deletes else self._store.readable(record_type, id_)
-
-    def _taken(self, id_: int) -> bool:
-        return id_ in self._records or id_ in self._payloads or self._store.file.locate(id_) is not None
-
-    def _writes(self) -> Iterator[Write]:
-        for id_, struck in self._struck.items():  # before the version that stays
-            yield Write(int(struck), id_, b"", DELETED | PURGED)
-        for id_, record in self._records.items():
-            unknown: dict[str, Any] = {}
-            if id_ not in self._new:
-                with suppress(Corrupt):  # a damaged version is replaced like any other
-                    if (before := self._store.file.fetch(id_, kind=record.KIND)) is not None:
-                        unknown = codec.unknown_fields(record.KIND, before[2])
-            yield Write(int(record.KIND), id_, codec.encode(record, unknown))
-        for id_, (kind, payload) in self._payloads.items():
-            yield Write(int(kind), id_, payload)
-        for id_, (kind, flags) in self._deletes.items():
-            yield Write(int(kind), id_, b"", flags)
 
 
 class Store:
@@ -205,15 +133,15 @@ class Store:
     @property
     def views(self) -> Views:
         """Derived structures, caught up with the log. Hold `lock` while using them."""
-        if self._views is not None and self._views.epoch != self.file.epoch:
-            self._views = None
-        if self._views is None:
+        views = self._views
+        if views is None or views.epoch != self.file.epoch:
             from memhop.repo.views import Views
 
-            self._views = Views(self.file)
-        if self._views.behind:
-            self._views.catch_up()
-        return self._views
+            self._views = None  # should building them fail
+            views = self._views = Views(self.file)
+        if views.behind:
+            views.catch_up()
+        return views
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -231,12 +159,13 @@ class Store:
                 number = self.file.commit_number
                 batch = Batch(self)
                 yield batch
-                if len(batch):
+                written = len(batch)
+                if written:
                     number = self._commit(batch).number  # the head may be another by now: a failed fsync takes it back
             self.file.sync(number)  # without the lock: that is what lets threads share one fsync
-            if len(batch):
-                self._tidy(len(batch))
-        if len(batch):
+            if written:
+                self._tidy(written)
+        if written:
             self.after_commit(number)
 
     def write(self, fill: Callable[[Batch], R]) -> R:
@@ -250,10 +179,10 @@ class Store:
             if self._counts(target) and target not in batch.deleted:
                 batch.put(self._counter(batch, target).used(*uses), usage_id(target))
         views = self.views if self._views is not None else None  # up to date, or `catch_up` would mix versions up
-        commit = self.file.append(list(batch._writes()), wait=False)
+        commit = self.file.append(list(batch.writes()), wait=False)
         self._uses.clear()
         if views is not None:
-            views.catch_up(batch._records)
+            views.catch_up(batch.records)
         return commit
 
     def count_use(self, target: int) -> None:
@@ -407,11 +336,3 @@ class Store:
         gather(self, views, batch, everything=everything, keep_history=keep_history)
         if len(batch):
             self._commit(batch)
-
-
-def _with_id(record: R, id_: int) -> R:
-    import msgspec
-
-    if not id_:
-        raise InvalidRequest("a record needs an id", field="id")
-    return msgspec.structs.replace(record, id=id_)

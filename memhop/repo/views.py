@@ -14,26 +14,24 @@ one that does not do costs a rebuild. What is merely added to an index needs non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
 from operator import attrgetter, eq, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memhop.common.errors import Corrupt, InvalidRequest, StorageError, VectorSpaceMismatch
+from memhop.common.errors import Corrupt, InvalidRequest, StorageError
 from memhop.common.ids import key_hash
 from memhop.core.meh_file import DELETED
 from memhop.index.bm25 import Bm25Index
-from memhop.index.contextual import ContextIndex
 from memhop.index.fuzzy import FuzzyIndex
 from memhop.index.groups import Groups
-from memhop.index.late import TokenIndex
-from memhop.index.tokenizer import TOKENIZER_VERSION, tokenize
+from memhop.index.tokenizer import TOKENIZER_VERSION
 from memhop.index.units import UnitTable
-from memhop.index.vectors import VectorIndex
 from memhop.repo import codec, vectors
-from memhop.repo.record import Kind, Listing, Record, Unit
+from memhop.repo.record import Listing, Record, Unit
+from memhop.repo.space_views import SpaceViews
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,12 +77,12 @@ class _Part(Mapping[str, "NDArray[Any]"]):
         return sum(1 for _ in self)
 
 
-class Views:
+class Views(SpaceViews):
     """All derived structures of one file, consistent with one commit. They hold while `file.epoch` is `epoch`."""
 
     def __init__(self, file: MehFile | Snapshot, *, anew: bool = False) -> None:
         """`anew`: from live records even if there are parts."""
-        self._file = file
+        super().__init__(file)
         self.epoch = file.epoch
         self.version = 0  # goes up when an ordinal gets another meaning
         self._reset()
@@ -181,15 +179,19 @@ class Views:
         self._replace(entry.id, old, record)
 
     def _replace(self, id_: int, old: Record | None, new: Record | None) -> None:
-        before: list[Listing] = old.listings() if old else []
+        if old is None:
+            if new is not None:
+                self._insert(id_, new)
+            return
+        before = old.listings()
         after: list[Listing] = new.listings() if new else []
         for listing in before:
             if listing not in after:
                 self._groups.remove(listing.key, listing.order, id_)
         for listing in after:
             if listing not in before:
-                self._groups.add(listing.key, listing.order, id_, new=old is None)
-        old_unit = old.unit() if old else None
+                self._groups.add(listing.key, listing.order, id_)
+        old_unit = old.unit()
         new_unit = new.unit() if new else None
         if old_unit == new_unit:
             return
@@ -206,17 +208,19 @@ class Views:
         if new_unit:
             self._add_unit(id_, new_unit)
 
+    def _insert(self, id_: int, new: Record) -> None:
+        for key, order in new.listings():
+            self._groups.add(key, order, id_, new=True)
+        unit = new.unit()
+        if unit is not None:
+            self._add_unit(id_, unit)
+
     def _add_unit(self, id_: int, unit: Unit) -> None:
         ordinal = self._units.append(id_, (*_labels_of(unit), owner_of(id_, unit)))  # in the order of COLUMNS
-        terms = tokenize(unit.text)
-        self._bm25.add(ordinal, terms)
+        numbers = self._bm25.add_text(ordinal, unit.text)
         if self._vocabulary is not None:
-            for term in set(terms):
+            for term in self._bm25.terms_of(numbers):
                 self._vocabulary.add(term)
-
-    def _decode(self, offset: int) -> Record:
-        kind, id_, payload = self._file.read(offset)
-        return codec.decode(kind, id_, payload, offset)
 
     # -- building and sealing --------------------------------------------------------------------------------
 
@@ -228,12 +232,8 @@ class Views:
         self._attached = 0  # parts
         self._checked = {"groups": 0, "units": 0, "bm25": 0}  # how many of them, from the oldest on, are in order
         self._applied = 0  # entries of file.tail() that are in
-        self._vectors: dict[int, VectorIndex] = {}
-        self._tokens: dict[int, TokenIndex] = {}
-        self._contexts: dict[int, ContextIndex] = {}
-        self._bases: dict[int, NDArray[np.float32]] = {}
+        self._forget_spaces()
         self._vocabulary: FuzzyIndex | None = None
-        self._owners: tuple[tuple[int, int], NDArray[np.uint64], NDArray[np.int64]] | None = None
         self.version += 1
         self.rebuilt = False
         self.unreadable = 0
@@ -330,118 +330,6 @@ class Views:
             self.version += 1
             self._vocabulary = None
         self.catch_up()
-
-    # -- vectors ---------------------------------------------------------------------------------------------
-
-    def vectors(self, space: int, dim: int) -> VectorIndex:
-        """The vectors of a space. First use maps its slabs."""
-        index = self._vectors.get(space)
-        if index is None:
-            index = self._vectors[space] = VectorIndex(dim)
-            for id_ in self._slabs(space, Kind.VECTOR_SLAB):
-                self._load_slab(index, id_)
-        return index
-
-    def tokens(self, space: int) -> TokenIndex:
-        """The token ids of a space. First use maps its slabs."""
-        index = self._tokens.get(space)
-        if index is None:
-            index = self._tokens[space] = TokenIndex()
-            for id_ in self._slabs(space, Kind.TOKEN_SLAB):
-                self._load_slab(index, id_)
-        return index
-
-    def contexts(self, space: int) -> ContextIndex:
-        """The vectors of tokens of a space. First use maps its slabs."""
-        index = self._contexts.get(space)
-        if index is None:
-            index = self._contexts[space] = ContextIndex()
-            for id_ in self._slabs(space, Kind.CONTEXT_SLAB):
-                self._load_slab(index, id_)
-        return index
-
-    def spaces_in_use(self) -> tuple[dict[int, VectorIndex], dict[int, TokenIndex], dict[int, ContextIndex]]:
-        """What has been mapped so far, by space."""
-        return dict(self._vectors), dict(self._tokens), dict(self._contexts)
-
-    def slabs(self, space: int, kind: Kind) -> list[int]:
-        """Ids of the slabs of a space."""
-        return list(self._slabs(space, kind))
-
-    def _slabs(self, space: int, kind: Kind) -> Iterable[int]:
-        after = None
-        while page := self.groups.page(vectors.slabs_of(space), after=after, limit=1000):
-            yield from (id_ for order, id_ in page if order == kind)
-            after = page[-1]
-
-    def _apply_slab(self, entry: Entry) -> None:
-        deleted = bool(entry.flags & DELETED)
-        source = entry.previous if deleted else entry.offset
-        if not source:
-            return
-        space = vectors.slab_space(self._payload(source), source)
-        key = vectors.slabs_of(space)
-        in_use = {Kind.VECTOR_SLAB: self._vectors, Kind.TOKEN_SLAB: self._tokens, Kind.CONTEXT_SLAB: self._contexts}
-        index: VectorIndex | TokenIndex | ContextIndex | None = in_use[Kind(entry.kind)].get(space)  # type: ignore[attr-defined]
-        if deleted:
-            self._groups.remove(key, entry.kind, entry.id)
-            if index is not None:
-                index.drop(entry.id)
-        else:
-            self._groups.add(key, entry.kind, entry.id)
-            if index is not None:
-                self._load_slab(index, entry.id)
-
-    def _load_slab(self, index: VectorIndex | TokenIndex | ContextIndex, id_: int) -> None:
-        located = self._file.locate(id_)
-        if located is None:
-            return
-        kind, offset = located
-        try:
-            slab = vectors.decode_slab(kind, self._payload(offset), offset)
-            if isinstance(slab, vectors.VectorSlab) and isinstance(index, VectorIndex):
-                index.put(id_, slab.owners, slab.matrix)
-            elif isinstance(slab, vectors.TokenSlab) and isinstance(index, TokenIndex):
-                index.put(id_, slab.owners, slab.offsets, slab.tokens)
-            elif isinstance(slab, vectors.ContextSlab) and isinstance(index, ContextIndex):
-                basis = self.basis(slab.basis) if slab.basis else None
-                index.put(id_, slab.owners, slab.offsets, slab.tokens, slab.codes, basis)
-        except (Corrupt, InvalidRequest, VectorSpaceMismatch):
-            self.unreadable += 1  # its units are found by words, and are pending again
-
-    def basis(self, id_: int) -> NDArray[np.float32]:
-        """The directions of a token basis, always the same array. Raises Corrupt: it is gone or damaged."""
-        known = self._bases.get(id_)
-        if known is None:
-            located = self._file.locate(id_)
-            if located is None or located[0] != Kind.TOKEN_BASIS:
-                raise Corrupt("a token basis is missing", offset=0)
-            record = self._decode(located[1])
-            assert isinstance(record, vectors.TokenBasis)
-            known = self._bases[id_] = record.rows()
-        return known
-
-    def _payload(self, offset: int) -> memoryview:
-        return self._file.buffer(*self._file.payload_at(offset))
-
-    def ordinals(self, owners: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The live unit of each owner, -1 where there is none (the text was edited, or is gone)."""
-        state = (self.version, self.units.size)
-        if self._owners is None or self._owners[0] != state:
-            column = self.units.column("owner")
-            live = np.flatnonzero(self.units.live)
-            order = np.argsort(column[live], kind="stable")
-            self._owners = (state, column[live][order], live[order])
-        _, known, places = self._owners
-        if not len(known):
-            return np.full(len(owners), -1, dtype=np.int64)
-        at = np.searchsorted(known, owners)
-        at[at == len(known)] = 0
-        return np.where(known[at] == owners, places[at], -1).astype(np.int64)
-
-    def has_owner(self, owner: int) -> bool:
-        """Whether a live unit has this name in slabs."""
-        return bool(self.ordinals(np.array([owner], dtype=np.uint64))[0] >= 0)
 
     # -- vocabulary ------------------------------------------------------------------------------------------
 

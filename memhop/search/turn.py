@@ -39,7 +39,8 @@ from memhop.search.query import ROLES, Request
 from memhop.search.sparse import Workspace
 
 if TYPE_CHECKING:
-    from memhop.repo.store import Batch, Store
+    from memhop.repo.batch import Batch
+    from memhop.repo.store import Store
     from memhop.search.recall import Recalled, Recaller
 
 JOIN_AT = 0.5

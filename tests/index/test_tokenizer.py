@@ -201,14 +201,6 @@ def test_long_tokens_do_not_stay_in_the_cache() -> None:
     tokenizer._cached_terms.cache_clear()
     tokenize("x" * 1000)
     assert tokenizer._cached_terms.cache_info().currsize == 0
-    assert "x" * 1000 not in tokenizer._pieces
-
-
-def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokenizer._Pieces, "MOST", 10)
-    words = [first + second for first in "bcdfghklmn" for second in "bcdfghklmn"]
-    assert tokenize(" ".join(words)) == words
-    assert len(tokenizer._pieces) <= 10
 
 
 def test_threads_agree() -> None:

@@ -7,9 +7,9 @@ import numpy as np
 from memhop import DB, HashEmbedder
 from memhop.common.clock import ManualClock
 from memhop.core.meh_file import MehFile
+from memhop.repo.batch import Batch
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.record import Kind
-from memhop.repo.store import Batch
 from memhop.repo.vectors import EmbedFailure, Space, TokenBasis, encode_contexts, encode_tokens, failure_id, space_id
 from tests.support.memories import DAY, HOUR, NOW
 from tests.support.simulated_disk import SimulatedDisk
