@@ -145,8 +145,10 @@ def _next_items(store: Store, space: Space | None, kept: Kept, tried: set[int]) 
             record = store.record(id_)  # a damaged one goes on waiting, and holds up no other
             unit = record.unit() if record is not None else None
             if unit is not None:
-                turn = isinstance(record, Message) and kept is Kept.CONTEXTS
-                items.append(_Item(id_, owner, unit.plain, sentences(record.text, record.speaker) if turn else []))
+                told: list[str] = []
+                if isinstance(record, Message) and kept is Kept.CONTEXTS:
+                    told = sentences(record.text, record.speaker)
+                items.append(_Item(id_, owner, unit.plain, told))
             if len(items) == BATCH_UNITS:
                 break
     return items

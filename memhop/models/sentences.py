@@ -23,12 +23,14 @@ _WORD = re.compile(r"[^\W_]+?(?=[^\x00-\u2e7f]|\b)|[^\x00-\u2e7f]")
 def sentences(text: str, speaker: str = "") -> list[str]:
     """What is worth a vector of its own, each after the speaker's name; [] where the whole is as good.
 
-    >>> sentences("Thanks, Bo! I began to swim in May. Do you know the new pool?", "Ann")
-    ['Ann: I began to swim in May.', 'Ann: Do you know the new pool?']
+    Greetings are not, nor questions, which tell nothing.
+
+    >>> sentences("Thanks, Bo! I began to swim in May. The pool is new. Do you know it?", "Ann")
+    ['Ann: I began to swim in May.', 'Ann: The pool is new.']
     """
-    parts = [part.strip() for part in _END.split(text)]
-    telling = [part for part in parts if len(_WORD.findall(part)) >= _WORDS]
-    if not 1 < len(telling) <= MOST:
+    parts = [part for part in map(str.strip, _END.split(text)) if len(_WORD.findall(part)) >= _WORDS]
+    telling = [part for part in parts if not part.endswith(("?", "？"))]
+    if len(parts) < 2 or len(telling) > MOST:
         return []
     return [f"{speaker}: {part}" if speaker else part for part in telling]
 
