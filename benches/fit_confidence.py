@@ -1,6 +1,6 @@
 """Confidence: does a recall tell a question it can answer from one it cannot? Fits the coefficients, prints how well.
 
-    python -m benches.fit_confidence DATA [--embedder none|local|…] [--keep FILE]
+    python -m benches.fit_confidence DATA [--embedder none|local|…] [--keep FILE] [--json FILE]
     python -m benches.fit_confidence DATA --rows FILE…
 
 Memories and the questions put to them:
@@ -72,10 +72,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("data", type=Path, help="locomo json")
     parser.add_argument("--embedder", default="none", help="none, local, …, as the command line takes it")
     parser.add_argument("--keep", type=Path, help="where to write what was asked and its signs")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--rows", type=Path, nargs="+", help="files so written, of one model or several, to fit to")
     options = parser.parse_args(argv)
     dataset = load(options.data)
-    report.print_environment(report.environment(seed=SEED, data_sha256=dataset.sha256))
+    environment = report.environment(seed=SEED, data_sha256=dataset.sha256)
+    report.print_environment(environment)
     if options.rows:
         rows = [
             Row(kind, named, known, memory, source, Signs(*signs))
@@ -87,6 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.keep:
         options.keep.write_text(json.dumps(rows))
     show(rows)
+    if options.json:
+        report.write_json(options.json, environment, {"embedder": options.embedder, **figures(rows)})
     return 0
 
 
@@ -208,6 +212,23 @@ def show(rows: Sequence[Row]) -> None:
     report.print_table("Reliability in percent", ["said", "questions", "mean said", "were known", *KINDS], bins)
     coefficients = fit(design(rows), known, weights)
     print("coefficients", " ".join(f"{value:.2f}" for value in coefficients))
+
+
+def figures(rows: Sequence[Row]) -> dict[str, object]:
+    """AUROC of what is said of each conversation with coefficients that were fitted without it.
+
+    `auroc` is of whole conversations, asked their own questions and those of the others, as they are; beside it that of
+    each kind of memory, with the names of the speakers in the question and without.
+    """
+    said = left_out(rows, alike(rows))
+    known = np.array([row.known for row in rows])
+    kinds: dict[str, dict[str, float]] = {}
+    for kind in KINDS:
+        for names in (True, False):
+            mine = np.array([row.kind == kind and row.named == names for row in rows])
+            value = round(auroc(said[mine], known[mine]), 4)
+            kinds.setdefault(kind, {})["with names" if names else "without names"] = value
+    return {"auroc": kinds["talk"]["with names"], "by_memory": kinds}
 
 
 def alike(rows: Sequence[Row]) -> NDArray[np.float64]:

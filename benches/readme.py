@@ -21,6 +21,17 @@ RESULTS = ROOT / "benches" / "results"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
 OURS_WRITING, OURS_ASKING = "MemHop", "MemHop, whole recall"
+MODELS = {"none": "no model", "local": "static model", "minilm": "MiniLM"}
+"""What the benches call an embedder, and the README. What was not measured is left out."""
+PORTER = "SQLite FTS5 porter, OR"
+PACKS = (
+    ("notes: recall@5", "notes", "recall@5"),
+    ("look-alikes: the asked one before the others", "lookalikes", "first"),
+    ("present values: the newest before the older ones", "present", "before"),
+    ("of these, all older ones in the first ten", "present", "older@10"),
+    ("other languages, code, paths, typing errors: recall@5", "multilingual", "recall@5"),
+)
+"""Title, pack, figure of `benches.notes` and `benches.multilingual`."""
 RECALL = ("recall@1", "recall@5", "recall@10", "recall@20", "all@10", "ndcg@10")
 
 
@@ -45,29 +56,38 @@ def updated(text: str, block: str) -> str:
 
 def figures() -> str:
     """The figures as Markdown."""
-    none, local = _load("locomo-none"), _load("locomo-local")
+    locomo = {model: _load(f"locomo-{model}") for model in MODELS if _there(f"locomo-{model}")}
     opening, fuzzy = _load("opening"), _load("fuzzy")
     speed, peers = _fullest("speed"), _fullest("peers")
     sharing, crashes = _load("sharing")["results"], _load("crashes")["results"]
-    environment = none["environment"]
+    environment = locomo["none"]["environment"]
     tasks = opening["results"]["tasks"]
-    systems = dict(none["results"]["systems"])
-    systems |= {name: found for name, found in local["results"]["systems"].items() if name not in systems}
+    systems: dict[str, Any] = {}
+    for measured in locomo.values():
+        systems = measured["results"]["systems"] | systems
     systems = dict(sorted(systems.items(), key=lambda pair: -pair[1]["original"]["recall@10"]))  # JSON sorts by name
-    words = systems["memhop (zscore)"]
-    model = next(found for name, found in systems.items() if name.startswith("memhop +") and "(zscore)" in name)
+    ours = {model: _ours(measured["results"]["systems"]) for model, measured in locomo.items()}
     parts = [
         f"Measured on {environment['cpu']}, {environment['cores']} cores, Python {environment['python'].split()[-1]}, "
         f"commit `{environment['commit'][:12]}`.",
-        f"**LoCoMo, development half** (five conversations, {words['original']['questions']} questions, all five "
-        "categories): evidence recall in percent, that is the share of the turns holding the answer that are among the "
-        "first k. It is retrieval recall: whether an answer would be right is not measured.",
+        f"**LoCoMo, development half** (five conversations, {ours['none']['original']['questions']} questions, all "
+        "five categories): evidence recall in percent, that is the share of the turns holding the answer that are "
+        "among the first k. It is retrieval recall: whether an answer would be right is not measured.",
         _recall_table(systems),
-        f"The same on audited evidence: {_short(words['corrected'])} without a model, "
-        f"{_short(model['corrected'])} with the `local` embedder (recall@5 / @10 / @20). "
-        f"95 % interval of recall@10 over questions: {_interval(words)} and {_interval(model)}.",
-        "By category, without a model:",
-        _category_table(words["by_category"]),
+        "The same on audited evidence, recall@5 / @10 / @20: "
+        + "; ".join(f"{_short(found['corrected'])} with {MODELS[model]}" for model, found in ours.items())
+        + ". 95 % interval of recall@10 over questions: "
+        + "; ".join(map(_interval, ours.values()))
+        + ".",
+        "By category, recall@5 / @10 / @20:",
+        _category_table({MODELS[model]: found["by_category"] for model, found in ours.items()}),
+        "**Own packs** (`benches/packs`: English and Chinese notes with questions, and conversations in other "
+        "languages), percent, on the half that weights were tuned on / on the half held back:",
+        _pack_table(),
+        _observations(),
+        "**Confidence**: how well a recall without a model tells a question that its memory answers from one it does "
+        "not, by AUROC, of conversations that were left out of the fit:",
+        _confidence_table(_load("confidence")["results"]["by_memory"]),
         "**A new process** that imports MemHop and opens a checkpointed file (median wall time, ratio to importing the "
         "lock library alone):",
         _table(
@@ -109,7 +129,19 @@ def _commit(loaded: Mapping[str, Any]) -> str:
 
 def _fullest(name: str) -> dict[str, Any]:
     """The figures of `make bench-full` where they are there, else those of `make bench`."""
-    return _load(f"{name}-full" if (RESULTS / f"{name}-full.json").exists() else name)
+    return _load(f"{name}-full" if _there(f"{name}-full") else name)
+
+
+def _there(name: str) -> bool:
+    return (RESULTS / f"{name}.json").exists()
+
+
+def _ours(systems: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What `recall` does of itself."""
+    found: Mapping[str, Any] = next(
+        found for name, found in systems.items() if name.startswith("memhop") and "(zscore)" in name
+    )
+    return found
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -135,15 +167,61 @@ def _recall_table(systems: Mapping[str, Any]) -> str:
         ]
         for name, found in systems.items()
     ]
-    return _table(["system", *RECALL, "ms per query p50 / p95"], rows)
+    return _table(["system", *RECALL, "CPU ms per query p50 / p95"], rows)
 
 
-def _category_table(categories: Mapping[str, Any]) -> str:
+def _category_table(by_model: Mapping[str, Mapping[str, Any]]) -> str:
+    categories = next(iter(by_model.values()))
     rows = [
-        [name, str(found["questions"]), *(f"{found[f'recall@{k}']:.1f}" for k in (5, 10, 20))]
+        [name, str(found["questions"]), *(_short(of[name]) for of in by_model.values())]
         for name, found in categories.items()
     ]
-    return _table(["category", "questions", "recall@5", "recall@10", "recall@20"], rows)
+    return _table(["category", "questions", *by_model], rows)
+
+
+def _pack_table() -> str:
+    """Of every pack the gate, by model, and what FTS5 finds in it."""
+    columns: dict[str, list[str]] = {}
+    for model, title in MODELS.items():
+        if not (_there(f"notes-{model}") and _there(f"multilingual-{model}")):
+            continue
+        packs = _load(f"notes-{model}")["results"]
+        packs = packs | {"multilingual": _load(f"multilingual-{model}")["results"]["systems"]}
+        for system, column in (("memhop", title), (PORTER, PORTER)):
+            columns[column] = [
+                " / ".join(f"{_of(packs[pack], system)[split]['all'][figure]:.1f}" for split in ("dev", "held"))
+                for _, pack, figure in PACKS
+            ]
+    columns[PORTER] = columns.pop(PORTER)
+    rows = [[title, *(column[row] for column in columns.values())] for row, (title, _, _) in enumerate(PACKS)]
+    return _table(["", *columns], rows)
+
+
+def _observations() -> str:
+    """LoCoMo's observations as notes, in a sentence."""
+    found = {MODELS[model]: _load(f"notes-{model}")["results"] for model in MODELS if _there(f"notes-{model}")}
+    peers = next(iter(found.values()))["observations"]
+    said = {title: _of(results["observations"], "memhop") for title, results in found.items()}
+    said |= {name: peers[name] for name in ("bm25s, tuned", PORTER)}
+    figures = "; ".join(f"{name} {of['all']['recall@5']:.1f}" for name, of in said.items())
+    return f"The observations of LoCoMo's development half as isolated notes, recall@5: {figures}."
+
+
+def _of(systems: Mapping[str, Any], name: str) -> Any:
+    """The system of this name, ours with whatever model."""
+    return next(found for full, found in systems.items() if full == name or full.startswith(f"{name} + "))
+
+
+def _confidence_table(by_memory: Mapping[str, Mapping[str, float]]) -> str:
+    titles = {
+        "talk": "a conversation, asked questions of others",
+        "half": "half of a conversation, asked about the other half",
+        "notes": "isolated notes, asked questions of others",
+        "few": "one to ten notes",
+    }
+    names = ("with names", "without names")
+    rows = [[titles[kind], *(f"{by_memory[kind][name]:.2f}" for name in names)] for kind in titles if kind in by_memory]
+    return _table(["memory", *(f"{name} in the question" for name in names)], rows)
 
 
 def _fuzzy_table(results: Mapping[str, Any]) -> str:

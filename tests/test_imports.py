@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from memhop import DB
+from tests.support.onnx_model import write_model
 
 # The lock library asks for its own version, which brings importlib.metadata and, through email, socket along.
 WITH_THE_LOCK = frozenset(("importlib.metadata", "socket"))
@@ -18,6 +19,7 @@ HEAVY = frozenset(
     (
         "numpy", "msgspec", "rapidfuzz", "jieba", "openai", "httpx", "mcp", "typer", "rich", "starlette", "pydantic",
         "xxhash", "Stemmer", "asyncio", "socket", "ssl", "wordllama", "tokenizers", "safetensors", "importlib.metadata",
+        "onnxruntime",
     )
 )  # fmt: skip
 CLIENTS = frozenset(("openai", "httpx", "mcp", "starlette", "pydantic", "ssl", "http.client", "urllib.request"))
@@ -61,6 +63,18 @@ def test_opening_loads_nothing_heavy(path: Path) -> None:
     """The lock is taken; numpy and the others wait for the first call that needs them."""
     found = loaded_by(f"import memhop\ndb = memhop.DB.open({str(path)!r})\nassert db.recovery.clean\ndb.close()")
     assert not found & HEAVY - WITH_THE_LOCK
+
+
+def test_opening_with_a_model_loads_neither_it_nor_what_runs_it(path: Path, tmp_path: Path) -> None:
+    """The model is loaded by the first text or question."""
+    pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
+    model = write_model(tmp_path / "model")
+    code = (
+        f"import memhop\ndb = memhop.DB.open({str(path)!r}, embedder=memhop.OnnxEmbedder({str(model)!r}))\n"
+        "assert db.recovery.clean\n"
+    )
+    assert not loaded_by(code + "db.close()") & HEAVY - WITH_THE_LOCK
+    assert {"onnxruntime", "tokenizers"} <= loaded_by(code + "db.backfill()\ndb.close()")
 
 
 def test_creating_loads_nothing_heavy(tmp_path: Path) -> None:

@@ -74,13 +74,14 @@ def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None)
     start = time.monotonic()
     embedded = failed = 0
     tried: set[int] = set()
+    place = 0
     reason = None
     while True:
         if max_seconds is not None and time.monotonic() - start >= max_seconds:
             reason = "max_seconds is over"
             break
         space = space_of(store, embedder)
-        items = _next_items(store, space, kept_by(embedder), tried)
+        items, place = _next_items(store, space, kept_by(embedder), tried, place)
         if not items:
             break
         tried.update(item.owner for item in items)
@@ -104,13 +105,18 @@ def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None)
     )
 
 
-def _waiting(store: Store, space: Space | None, kept: Kept) -> NDArray[np.int64]:
-    """Ordinals of live units that lack something of the space, oldest first. Call it under the store's lock."""
+def _waiting(
+    store: Store, space: Space | None, kept: Kept, start: int = 0, end: int | None = None
+) -> NDArray[np.int64]:
+    """Ordinals of live units, from `start` up to `end`, that lack something of the space, oldest first.
+
+    Call it under the store's lock.
+    """
     views = store.views
-    live = np.flatnonzero(views.units.live)
+    waiting = np.flatnonzero(views.units.live[start:end]) + start
     if space is not None:
-        live = live[~_complete(views, space, kept, views.units.column("owner")[live])]
-    return live
+        waiting = waiting[~_complete(views, space, kept, views.units.column("owner")[waiting])]
+    return waiting
 
 
 def _complete(views: Views, space: Space, kept: Kept, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -132,26 +138,36 @@ def _failures(store: Store, space: Space | None) -> list[EmbedFailure]:
     return [failure for failure, place in zip(found, places.tolist(), strict=True) if place >= 0]
 
 
-def _next_items(store: Store, space: Space | None, kept: Kept, tried: set[int]) -> list[_Item]:
+def _next_items(store: Store, space: Space | None, kept: Kept, tried: set[int], start: int) -> tuple[list[_Item], int]:
+    """The next units to embed, and the ordinal from which to look for more.
+
+    It is looked for from `start` on, and where that finds none, once more from the beginning: what was written, edited
+    or got another ordinal meanwhile is found all the same. So filling a memory looks at every unit twice, however many
+    batches it takes. No items: nothing is left to do now.
+    """
     now = store.clock.now_ms()
     resting = {failure.owner for failure in _failures(store, space) if failure.retry_at > now}
-    items = []
+    items: list[_Item] = []
     with store.lock:
         units = store.views.units
-        for ordinal in _waiting(store, space, kept).tolist():
-            id_, owner = int(units.ids[ordinal]), int(units.column("owner")[ordinal])
-            if owner in resting or owner in tried:
-                continue
-            record = store.record(id_)  # a damaged one goes on waiting, and holds up no other
-            unit = record.unit() if record is not None else None
-            if unit is not None:
-                told: list[str] = []
-                if isinstance(record, Message) and kept is Kept.CONTEXTS:
-                    told = sentences(record.text, record.speaker)
-                items.append(_Item(id_, owner, unit.plain, told))
-            if len(items) == BATCH_UNITS:
+        for begin in (start, 0):
+            for low in range(begin, units.size, BATCH_UNITS):
+                for ordinal in _waiting(store, space, kept, low, low + BATCH_UNITS).tolist():
+                    id_, owner = int(units.ids[ordinal]), int(units.column("owner")[ordinal])
+                    if owner in resting or owner in tried:
+                        continue
+                    record = store.record(id_)  # a damaged one goes on waiting, and holds up no other
+                    unit = record.unit() if record is not None else None
+                    if unit is not None:
+                        told: list[str] = []
+                        if isinstance(record, Message) and kept is Kept.CONTEXTS:
+                            told = sentences(record.text, record.speaker)
+                        items.append(_Item(id_, owner, unit.plain, told))
+                    if len(items) == BATCH_UNITS:
+                        return items, ordinal + 1
+            if items or not begin:
                 break
-    return items
+    return items, units.size
 
 
 def _embed_batch(store: Store, embedder: Embedder, items: Sequence[_Item]) -> tuple[int, int]:

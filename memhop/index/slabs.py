@@ -7,7 +7,8 @@ embedded again is never compared by its old vector. Dropping a slab does not giv
 Slabs of `SMALL` rows or more are kept as they are, in place. Smaller ones would make a search walk through thousands
 of pieces; they are copied into *blocks*, and two neighbouring blocks become one while the older is less than twice as
 large (the logarithmic method of Bentley and Saxe 1980): n single rows make at most log2(n) blocks, and each row is
-copied at most log2(n) times. Rows keep the order in which they were put.
+copied at most log2(n) times. Rows keep the order in which they were put. What a put costs does not depend on how many
+slabs there are, unless it speaks for owners that had rows before.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Final, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memhop.index.owners import Owners
 
 SMALL: Final = 64
 
@@ -100,6 +103,7 @@ class Slabs(Generic[P]):
         """`alike`: whether two payloads can be joined."""
         self._blocks: list[Block[P]] = []
         self._alike = alike
+        self._owners = Owners()  # those with a row that speaks
         self._places: tuple[object, NDArray[np.int64]] | None = None
         self.changes = 0  # goes up with every put and drop, for callers that cache something over all rows
 
@@ -110,11 +114,14 @@ class Slabs(Generic[P]):
         """Add a slab; one that has the same key is dropped first. Returns the block it went into."""
         self.drop(key)
         distinct = np.unique(owners)
-        for block in self._blocks:
-            block.silence(block.rows_of(distinct))
+        known = distinct[self._owners.contains(distinct)]
+        if len(known):
+            for block in self._blocks:
+                block.silence(block.rows_of(known))
+            self._forget_silent()
+        self._owners.add(distinct)
         small = len(owners) < SMALL
         self._blocks.append(Block(np.full(len(owners), key, np.uint64), owners, payload, small=small))
-        self._forget_silent()
         while len(self._blocks) > 1 and self._may_join(*self._blocks[-2:]):
             newer, older = self._blocks.pop(), self._blocks.pop()
             self._blocks.append(_joined(older, newer))
@@ -132,27 +139,22 @@ class Slabs(Generic[P]):
                 rows = np.flatnonzero(block.active)
             else:
                 continue
-            block.silence(rows)
-            found = found or len(rows) > 0
+            if len(rows):
+                self._owners.remove(np.unique(block.owners[rows]))
+                block.silence(rows)
+                found = True
         if found:
             self._forget_silent()
             self.changes += 1
         return found
 
     def owners(self) -> NDArray[np.uint64]:
-        """Owners that have a row which speaks, ascending, each once. Cost: O(rows log rows)."""
-        return np.unique(np.concatenate([block.owners[block.active] for block in self._blocks] or [_NO_OWNERS]))
+        """Owners that have a row which speaks, ascending, each once. Cost: O(owners)."""
+        return self._owners.all()
 
     def contains(self, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Which of these owners have a row which speaks. Cost: O(len(owners) * log rows) per block."""
-        found = np.zeros(len(owners), np.bool_)
-        for block in self._blocks:
-            speaking = block.owners[block.by_owner][block.active[block.by_owner]]
-            if len(speaking):
-                at = np.searchsorted(speaking, owners)
-                at[at == len(speaking)] = 0
-                found |= speaking[at] == owners
-        return found
+        """Which of these owners have a row which speaks; see `Owners.contains`."""
+        return self._owners.contains(owners)
 
     def rows(self) -> Iterator[tuple[NDArray[np.uint64], P]]:
         """(owners, payload) of the rows that speak, block by block."""
@@ -199,6 +201,3 @@ def _joined(older: Block[P], newer: Block[P]) -> Block[P]:
         halves[0][1].join(halves[1][1]),
         small=True,
     )
-
-
-_NO_OWNERS: Final = np.zeros(0, np.uint64)

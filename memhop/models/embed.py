@@ -70,6 +70,14 @@ class Embedder(Protocol):
         ...
 
 
+class ReadingEmbedder(Embedder, Protocol):
+    """A model that knows what it cannot read. An embedder without `reads` is believed to read everything."""
+
+    def reads(self, text: str) -> float:
+        """How much of a text the model has words for, 0..1: as little its vector counts. Raises as `embed` does."""
+        ...
+
+
 class TokenEmbedder(Embedder, Protocol):
     """A static model: a token has one vector wherever it stands, so token ids are all a unit has to store."""
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memhop.common.errors import ConfigError, EmbedderError
 from memhop.models.embed import check_texts, check_vectors, means_nothing
 from memhop.models.http import need
+from memhop.models.literacy import pieces_of, scripts_known, share_read
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,6 +105,10 @@ class LocalEmbedder:
             arrays.append(np.array(ids, dtype=np.uint16) if small else np.array(ids, dtype=np.uint32))
         return arrays
 
+    def reads(self, text: str) -> float:
+        """See `ReadingEmbedder.reads`: the share of letters in Latin or Cyrillic script."""
+        return share_read(text, self._scripts)
+
     def table(self) -> NDArray[np.float32]:
         """See `TokenEmbedder.table`. Made at the first call and kept: 32 MB."""
         return self._table
@@ -113,6 +118,10 @@ class LocalEmbedder:
         letters, what is left of contractions, and function words where they begin a word.
         """
         return self._stop_tokens
+
+    @cached_property
+    def _scripts(self) -> frozenset[str]:
+        return scripts_known(pieces_of(self._model().tokenizer))
 
     @cached_property
     def _table(self) -> NDArray[np.float32]:

@@ -18,7 +18,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +26,7 @@ from memhop.common.config import check_int
 from memhop.common.errors import ConfigError, EmbedderError
 from memhop.models.embed import TokenVectors, check_texts, check_vectors, means_nothing
 from memhop.models.http import need
+from memhop.models.literacy import pieces_of, scripts_known, share_read
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,6 +125,14 @@ class OnnxEmbedder:
             vectors, good = check_vectors(passed.tokens[telling], len(telling), passed.tokens.shape[1])
             tokens.append(TokenVectors(ids[good], vectors[good]))
         return self._unit(pooled), tokens
+
+    def reads(self, text: str) -> float:
+        """See `ReadingEmbedder.reads`: the share of letters in scripts that the tokenizer has words of."""
+        return share_read(text, self._scripts)
+
+    @cached_property
+    def _scripts(self) -> frozenset[str]:
+        return scripts_known(pieces_of(self._model().tokenizer))
 
     def _unit(self, rows: list[NDArray[np.float32]]) -> NDArray[np.float32]:
         import numpy as np

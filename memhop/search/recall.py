@@ -88,6 +88,7 @@ class _Scored(NamedTuple):
     uses: tuple[ChannelUse, ...]
     signs: Signs
     contextual: bool  # the model gives a token another vector in each sentence
+    reads: float  # how much of the question the model can read, 0..1
 
     @property
     def with_model(self) -> bool:
@@ -222,6 +223,7 @@ class Recaller:
             uses=tuple(uses),
             signs=_signs(lexical + entity, words, allowed, near),
             contextual=asked is not None and asked.contexts is not None,
+            reads=asked.reads if asked is not None else 0.0,
         )
 
     def _fuse(self, layer: Layer, query: Query, scored: _Scored, views: Views, units: int) -> fusion.Fused:
@@ -370,14 +372,19 @@ class Recaller:
 
 
 def _trust(scored: _Scored) -> float:
-    """How far words are believed, 0..1: less where there is a model and no unit holds much of the question."""
-    return min(1.0, scored.words.coverage / EVIDENCE.trust) if scored.with_model else 1.0
+    """How far words are believed, 0..1: less where a model reads the question and no unit holds much of it."""
+    doubt = 1.0 - min(1.0, scored.words.coverage / EVIDENCE.trust)
+    return 1.0 - doubt * scored.reads if scored.with_model else 1.0
 
 
 def _weighted(layer: Layer, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:
     """Evidence channels with their weights in a layer."""
     weights = weights_of(layer, contextual=scored.contextual)
-    factor = {"lexical": weights.lexical * _trust(scored), "pooled": weights.pooled, "late": weights.late}
+    factor = {
+        "lexical": weights.lexical * _trust(scored),
+        "pooled": weights.pooled * scored.reads,
+        "late": weights.late * scored.reads,
+    }
     return {name: (factor[name], scores) for name, scores in scored.evidence.items()}
 
 

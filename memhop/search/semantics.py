@@ -24,7 +24,7 @@ from memhop.search.tuning import EVIDENCE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from memhop.models.embed import ContextualEmbedder, Embedder, TokenEmbedder
+    from memhop.models.embed import ContextualEmbedder, Embedder, ReadingEmbedder, TokenEmbedder
     from memhop.repo.store import Store
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
@@ -37,6 +37,7 @@ class Asked(NamedTuple):
     """A question in a vector space. `vector` is None where the channel cannot run; `reason` says why.
 
     `tokens` are its distinct token ids; with a contextual model `contexts` has the vector of each of them, [q, dim].
+    `reads` in 0..1 is how much of it the model can read, and so how far what its vectors find is believed.
     """
 
     space: Space | None
@@ -44,6 +45,7 @@ class Asked(NamedTuple):
     tokens: NDArray[np.int64] | None
     reason: str | None
     contexts: NDArray[np.float32] | None = None
+    reads: float = 1.0
 
 
 class Kept(Enum):
@@ -125,6 +127,14 @@ def telling_tokens(embedder: Embedder, texts: list[str]) -> list[NDArray[np.uint
         return found
 
 
+def share_read(embedder: Embedder, text: str) -> float:
+    """How much of a text the embedder reads, 0..1. Raises ProviderError as `answer` does."""
+    if not hasattr(embedder, "reads"):
+        return 1.0
+    with _border(embedder):
+        return min(1.0, max(0.0, float(cast("ReadingEmbedder", embedder).reads(text))))
+
+
 def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
     """Embed a question. Never raises for what a model does."""
     if embedder is None:
@@ -135,6 +145,9 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
     kept = kept_by(embedder)
     tokens = contexts = None
     try:
+        reads = share_read(embedder, text)
+        if not reads:
+            return Asked(space, None, None, f"{embedder.name} does not read the script of the question")
         if kept is Kept.CONTEXTS:
             rows, (found,) = answer_with_tokens(embedder, [text], query=True)
             vector = rows[0]
@@ -152,7 +165,7 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
             tokens = np.array(list(dict.fromkeys(ids.tolist())), dtype=np.int64)
     except ProviderError as error:
         return Asked(space, None, None, f"the embedder failed: {error.message}")
-    return Asked(space, vector, tokens, None, contexts)
+    return Asked(space, vector, tokens, None, contexts, reads)
 
 
 def _distinct(found: TokenVectors) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -198,7 +211,11 @@ def embedded(asked: Asked, views: Views, docs: NDArray[np.int64]) -> NDArray[np.
 
 
 def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[np.float32]:
-    """With a static model, the question's rare tokens count more (idf-weighted mean of token vectors)."""
+    """With a static model, the question's rare tokens count more: mostly the idf-weighted mean of its token vectors.
+
+    The rest is the question as the model embeds it, for a word that is rare in a memory need not be what is asked.
+    Not of unit length.
+    """
     assert asked.space is not None
     assert asked.vector is not None
     if kept_by(embedder) is not Kept.TOKENS or asked.tokens is None or not len(asked.tokens):
@@ -206,7 +223,9 @@ def _weighted_query(asked: Asked, embedder: Embedder, views: Views) -> NDArray[n
     weights = views.tokens(asked.space.id).idf(asked.tokens)
     mixed = (cast("TokenEmbedder", embedder).table()[asked.tokens] * weights[:, None]).sum(axis=0)
     norm = float(np.linalg.norm(mixed))
-    return (mixed / norm).astype(np.float32) if norm > 1e-9 else asked.vector
+    scale = EVIDENCE.rare_tokens / norm if norm > 1e-9 else 0.0
+    both: NDArray[np.float32] = scale * mixed + (1.0 - EVIDENCE.rare_tokens) * asked.vector
+    return both.astype(np.float32)
 
 
 def late(

@@ -11,8 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from memhop import DB, ConfigError, HashEmbedder
+from memhop.api import backfill
 from memhop.api.backfill import CONTEXT_TOKENS
 from memhop.common.clock import ManualClock
+from memhop.index.vectors import VectorIndex
 from memhop.models.embed import TokenVectors
 from memhop.repo.record import Kind, all_of
 from memhop.repo.vectors import Space
@@ -23,6 +25,7 @@ from tests.support.embedders import (
     TOKEN_MISBEHAVIOURS,
     Scripted,
     ScriptedContexts,
+    ScriptedReading,
     ScriptedTokens,
     refusing,
 )
@@ -183,6 +186,98 @@ def test_a_damaged_text_holds_up_no_other(tmp_path: Path) -> None:
     with memory(path, embedder=Scripted()) as db:
         report = db.backfill()
         assert (report.embedded, report.remaining) == (3, 1)
+
+
+class TestWork:
+    def test_it_grows_with_the_memory_not_with_its_square(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Every batch asked of all units whether they have a vector: a million would have taken an hour."""
+        asked: list[int] = []
+        contains = VectorIndex.contains
+
+        def counting(self: VectorIndex, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
+            asked.append(len(owners))
+            return contains(self, owners)
+
+        monkeypatch.setattr(VectorIndex, "contains", counting)
+        monkeypatch.setattr(backfill, "BATCH_UNITS", 5)
+        embedder = Scripted(max_batch=64)
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many([f"note number {number}" for number in range(200)])
+            assert db.backfill().embedded == 200
+            assert len(embedder.calls) == 40
+            assert sum(asked) <= 5 * 200
+            asked.clear()
+            assert db.backfill().embedded == 0
+            assert sum(asked) <= 3 * 200
+
+    def test_what_is_written_meanwhile_is_found(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Behind the place it has come to as well as ahead of it, through a rewritten file, by another handle."""
+        monkeypatch.setattr(backfill, "BATCH_UNITS", 2)
+        path = tmp_path / "a.meh"
+        embedder = Scripted()
+        with (
+            memory(path, embedder=embedder, mode="shared") as db,
+            memory(path, mode="shared") as other,
+        ):
+            db.remember_many([{"text": text, "external_id": str(place)} for place, text in enumerate(NOTES * 3)])
+
+            def meddling(texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+                if len(embedder.calls) == 3:
+                    other.remember("a quokka on the island", external_id="0")
+                    other.remember("one more at the end")
+                    other.forget(other.recall("taxes").hits[0].id, hard=True)
+                    other.compact()
+                return rows
+
+            embedder.spoil = meddling
+            report = db.backfill()
+            assert (report.remaining, report.reason) == (0, None)
+            assert db.pending().without_vector == 0
+            assert "one more at the end" in [text for call in embedder.calls for text in call]
+            assert "a quokka on the island" in [text for call in embedder.calls for text in call]
+            assert db.verify(deep=True).ok
+
+
+class TestReading:
+    """A model is believed as far as it reads the question."""
+
+    def test_a_question_it_cannot_read_is_answered_by_words(self, tmp_path: Path) -> None:
+        """Chinese questions lost their answers to whatever a model without a word of Chinese said of them."""
+        embedder = ScriptedReading(0.0)
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many(NOTES)
+            db.backfill()
+            embedder.calls.clear()
+            found = db.recall("kayak")
+            assert texts(found) == [NOTES[0]]
+            assert embedder.calls == []
+            told = {use.name: use.reason for use in found.channels}
+            assert "script" in str(told["pooled"])
+            assert "script" in str(told["late"])
+
+    def test_less_of_it_counts_less(self, tmp_path: Path) -> None:
+        embedder = ScriptedReading(1.0)
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many(NOTES)
+            db.backfill()
+            shares = []
+            for share in (1.0, 0.5, 0.1):
+                embedder.share = share
+                parts = db.recall("kayak shed", explain=True).hits[0].parts
+                shares.append(parts["pooled"] / parts["lexical"])
+            assert shares[0] > shares[1] > shares[2] > 0
+            assert shares[1] == pytest.approx(shares[0] / 2)
+
+    @pytest.mark.parametrize("share", [None, "much", float("nan"), -1.0, 7.0, [0.5], ValueError("a bug")])
+    def test_misbehaving(self, tmp_path: Path, share: object) -> None:
+        embedder = ScriptedReading(share)
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.remember_many(NOTES)
+            assert db.backfill().embedded == len(NOTES)
+            assert texts(db.recall("kayak"))[0] == NOTES[0]
+            db.search("where is the kayak?", NOW - MINUTE)
 
 
 class TestIsolation:

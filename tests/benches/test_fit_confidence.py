@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benches.fit_confidence import Row, auroc, fit, left_out, logistic, without
+from benches.fit_confidence import KINDS, Row, auroc, figures, fit, left_out, logistic, without
 from memhop.search.confidence import Signs
 
 
@@ -36,6 +36,25 @@ def test_nothing_of_a_conversation_is_in_the_fit_it_is_judged_by() -> None:
     weights = np.ones(len(rows))
     assert np.array_equal(left_out(rows, weights)[mine], left_out(turned, weights)[mine])
     assert not np.array_equal(left_out(rows, weights)[~mine], left_out(turned, weights)[~mine])
+
+
+def test_the_figures_are_of_each_kind_of_memory() -> None:
+    """Known and unknown are told apart without fail in whole conversations, and not at all elsewhere."""
+    chance = np.random.default_rng(7)
+    rows = [
+        Row(kind, named, known, memory, memory, Signs(float(known) if kind == "talk" else 0.5, 0.0, 10, None))
+        for kind in KINDS
+        for named in (True, False)
+        for memory in "abc"
+        for known in chance.random(20) < 0.5
+    ]
+    found = figures(rows)
+    assert found["auroc"] == 1.0
+    by_memory = found["by_memory"]
+    assert isinstance(by_memory, dict)
+    assert list(by_memory) == list(KINDS)
+    assert by_memory["talk"] == {"with names": 1.0, "without names": 1.0}
+    assert by_memory["few"] == pytest.approx({"with names": 0.5, "without names": 0.5}, abs=0.1)
 
 
 def test_names_are_taken_out_with_what_hangs_on_them() -> None:

@@ -83,6 +83,19 @@ MISBEHAVIOURS: dict[str, Callable[[Sequence[str], NDArray[np.float32]], Any]] = 
 }
 
 
+class ScriptedReading(Scripted):
+    """An embedder that says of every text that it reads `share` of it, or raises it."""
+
+    def __init__(self, share: Any) -> None:
+        super().__init__(name="scripted-reading")
+        self.share = share
+
+    def reads(self, text: str) -> Any:
+        if isinstance(self.share, Exception):
+            raise self.share
+        return self.share
+
+
 class ScriptedTokens(Scripted):
     """A static model of one token per word length, whose token ids pass through `spoil_tokens`."""
 
