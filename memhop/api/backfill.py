@@ -8,6 +8,7 @@ refuses is tried again after 1 minute, then 2, 4, … up to a day, so that one b
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,9 @@ import numpy as np
 from memhop.api.results import BackfillReport, Pending
 from memhop.common.errors import ConfigError, EmbedderError, InvalidRequest, ProviderError
 from memhop.models.embed import TokenVectors, split_text
+from memhop.models.sentences import in_light_of, sentences
 from memhop.repo import contexts, slabs
+from memhop.repo.l4_archive import Message
 from memhop.repo.record import Kind
 from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
 from memhop.search.semantics import Kept, answer, answer_with_tokens, kept_by, space_of, telling_tokens
@@ -40,6 +43,7 @@ class _Item(NamedTuple):
     unit: int  # id
     owner: int  # its name in slabs
     text: str
+    sentences: list[str]  # of a turn, see `models/sentences`
 
 
 def pending(store: Store, embedder: Embedder | None) -> Pending:
@@ -155,7 +159,10 @@ def _next_items(store: Store, space: Space | None, kept: Kept, tried: set[int], 
                     record = store.record(id_)  # a damaged one goes on waiting, and holds up no other
                     unit = record.unit() if record is not None else None
                     if unit is not None:
-                        items.append(_Item(id_, owner, unit.plain))
+                        told: list[str] = []
+                        if isinstance(record, Message) and kept is Kept.CONTEXTS:
+                            told = sentences(record.text, record.speaker)
+                        items.append(_Item(id_, owner, unit.plain, told))
                     if len(items) == BATCH_UNITS:
                         return items, ordinal + 1
             if items or not begin:
@@ -240,7 +247,31 @@ def _ask(embedder: Embedder, items: Sequence[_Item]) -> _Answers:
     if kept is Kept.TOKENS:
         rows = telling_tokens(embedder, [item.text for item in items])
         tokens = {item.owner: ids for item, ids in zip(items, rows, strict=True)}
-    return _Answers(owners, matrix, tokens, _by_owner(owners, found) if kept is Kept.CONTEXTS else None)
+    by_owner = _by_owner(owners, found) if kept is Kept.CONTEXTS else None
+    return _Answers(*_with_sentences(embedder, items, owners, matrix), tokens, by_owner)
+
+
+def _with_sentences(
+    embedder: Embedder, items: Sequence[_Item], owners: list[int], matrix: NDArray[np.float32]
+) -> tuple[list[int], NDArray[np.float32]]:
+    """Owners and rows, those of a turn that is one piece replaced by those of its sentences. Raises ProviderError."""
+    pieces = Counter(owners)
+    texts = {item.owner: item.sentences for item in items if item.sentences and pieces[item.owner] == 1}
+    if not texts:
+        return owners, matrix
+    found, _ = _embed(embedder, [text for listed in texts.values() for text in listed], with_tokens=False)
+    if found.shape[1] != matrix.shape[1]:
+        raise EmbedderError(f"{embedder.name} answered with {found.shape[1]} dimensions after {matrix.shape[1]}")
+    named: list[int] = []
+    rows: list[NDArray[np.float32]] = []
+    start = 0
+    for owner, whole in zip(owners, matrix, strict=True):
+        end = start + len(texts.get(owner, ()))
+        seen = end > start and bool(whole.any())  # a turn the model refuses is refused as a whole
+        rows.append(in_light_of(whole, found[start:end]) if seen else whole[None])
+        named += [owner] * len(rows[-1])
+        start = end
+    return named, np.concatenate(rows)
 
 
 def _by_owner(owners: Sequence[int], found: Sequence[TokenVectors]) -> dict[int, TokenVectors]:

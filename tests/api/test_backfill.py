@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memhop import ConfigError, HashEmbedder
+from memhop import DB, ConfigError, HashEmbedder
 from memhop.api import backfill
 from memhop.api.backfill import CONTEXT_TOKENS
 from memhop.common.clock import ManualClock
 from memhop.index.vectors import VectorIndex
 from memhop.models.embed import TokenVectors
-from memhop.repo.record import Kind
+from memhop.repo.record import Kind, all_of
 from memhop.repo.vectors import Space
 from tests.support.embedders import (
     CONTEXT_MISBEHAVIOURS,
@@ -531,3 +531,40 @@ def test_what_two_threads_embed_at_the_same_time_is_kept_once(tmp_path: Path) ->
         assert sorted(embedded) == [0, 5]
         assert db.stats().records["vector_slab"] == 1
         assert db.verify(deep=True).ok
+
+
+class TestSentences:
+    """A turn about several things was near none of them: its one vector stood between."""
+
+    TURN = "Hey Bo! I joined a pottery class. My sister moved to Lisbon. What about you?"
+
+    @staticmethod
+    def _rows(db: DB) -> int:
+        views = db._store.views
+        (space,) = (space for _, space in db._store.listed(Space, all_of(Kind.SPACE), limit=10))
+        return views.vectors(space.id, space.dim).rows
+
+    def test_each_has_a_row_and_an_erased_turn_leaves_none(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh", embedder=ScriptedContexts()) as db:
+            turns = [("Ann", self.TURN), ("Bo", "I joined a gym today.")]
+            db.archive.append_many([{"text": text, "speaker": speaker, "session": "s"} for speaker, text in turns])
+            db.remember(self.TURN)
+            assert db.backfill().embedded == 3
+            assert self._rows(db) == 2 + 1 + 1, "notes and turns of one sentence have one"
+            (turn,) = (hit.id for hit in db.recall("pottery Lisbon", limit=1, layers=["messages"]).hits)
+            db.forget(turn, hard=True)
+            db.compact()
+            assert self._rows(db) == 2
+
+    def test_a_model_that_refuses_a_sentence_still_gives_the_turn(self, tmp_path: Path) -> None:
+        def spoil(texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+            rows[[text == "My sister moved to Lisbon." for text in texts]] = np.nan
+            return rows
+
+        embedder = ScriptedContexts()
+        embedder.spoil = spoil
+        with memory(tmp_path / "a.meh", embedder=embedder) as db:
+            db.archive.append_many([{"text": self.TURN, "session": "s"}])
+            report = db.backfill()
+            assert (report.embedded, report.remaining) == (1, 0)
+            assert self._rows(db) == 2
