@@ -46,6 +46,7 @@ class VectorIndex:
             raise InvalidRequest(f"{dim} is out of range", field="dim", allowed="1..65535")
         self._dim = dim
         self._slabs: Slabs[_Matrix] = Slabs()
+        self._together: _Together | None = None
 
     @property
     def rows(self) -> int:
@@ -129,13 +130,17 @@ class VectorIndex:
             InvalidRequest: the query is all zeros or not finite.
         """
         query = self._checked(query)
-        pieces = [_Piece(block, block.ordinals(ordinals_of, version), where) for block in self._slabs]
-        eligible = sum(piece.count for piece in pieces)
-        reach = self._reach(query, pieces, eligible, k) if eligible > EXACT_LIMIT else None
-        found = [piece.exact(query, reach) for piece in pieces]
-        ordinals = np.concatenate([ordinals for ordinals, _ in found] or [np.zeros(0, np.int64)])
-        cosines = np.concatenate([cosines for _, cosines in found] or [np.zeros(0, np.float32)])
-        ordinals, cosines = _best_of_each(ordinals, cosines, k)
+        together = self._in_one(ordinals_of, version)
+        eligible = together.eligible(where)
+        count = len(together.ordinals) if eligible is None else int(np.count_nonzero(eligible))
+        if count > EXACT_LIMIT:
+            wanted = min(max(count // _RESCORE_SHARE, _RESCORE_LEAST), _RESCORE_MOST)
+            rows = together.near(query, eligible, max(wanted, 10 * k))
+            cosines = together.exact_of_few(query, rows)
+        else:
+            rows = np.arange(count) if eligible is None else np.flatnonzero(eligible)
+            cosines = together.exact(query, rows)
+        ordinals, cosines = _best_of_each(together.ordinals[rows], cosines, k)
         best = np.sort(top_k(cosines, k))
         return ordinals[best], np.clip(cosines[best], -1.0, 1.0)
 
@@ -151,17 +156,13 @@ class VectorIndex:
             raise InvalidRequest("all zeros or not finite", field="query", allowed="a vector that has a direction")
         return (vector / norm).astype(np.float32)
 
-    def _reach(self, query: NDArray[np.float32], pieces: list[_Piece], eligible: int, k: int) -> int:
-        """The Hamming distance from the query's signs up to which rows are looked at exactly.
-
-        All rows at the last distance are taken: which of them would depend on the order of slabs otherwise.
-        """
-        signs = sign_plane(query[None, :])[:, 0]
-        histogram = np.zeros(self._dim + 1, np.int64)
-        for piece in pieces:
-            histogram += piece.measure(signs, self._dim)
-        wanted = min(max(eligible // _RESCORE_SHARE, _RESCORE_LEAST, 10 * k), max(_RESCORE_MOST, 10 * k))
-        return int(np.searchsorted(np.cumsum(histogram), wanted))
+    def _in_one(self, ordinals_of: OrdinalsOf, version: object) -> _Together:
+        known = self._together
+        if known is None or known.state != (self._slabs.changes, version):
+            blocks = list(self._slabs)
+            ordinals = [block.ordinals(ordinals_of, version) for block in blocks]
+            known = self._together = _Together((self._slabs.changes, version), blocks, ordinals)
+        return known
 
 
 def _best_of_each(
@@ -211,40 +212,63 @@ class _Matrix:
         return _Matrix(self.rows[rows])
 
 
-class _Piece:
-    """The rows of one block that may count in a running query."""
+class _Together:
+    """The rows of all blocks, one after the other: a memory holds hundreds of slabs, and each step of a query over
+    each of them would cost more than the step. The vectors themselves are not copied."""
 
-    def __init__(self, block: Block[_Matrix], ordinals: NDArray[np.int64], where: NDArray[np.bool_] | None) -> None:
-        self._block = block
-        self._ordinals = ordinals
-        self._eligible: NDArray[np.bool_] | None = None  # None: every row
-        self.count = len(ordinals)
-        if where is not None or not block.whole:
-            self._eligible = ordinals >= 0
-            if where is not None:
-                self._eligible &= where[ordinals]  # -1 reads the last value, and is no unit all the same
-            self.count = int(np.count_nonzero(self._eligible))
-        self._distances: NDArray[np.uint16] | None = None
+    def __init__(self, state: object, blocks: list[Block[_Matrix]], ordinals: list[NDArray[np.int64]]) -> None:
+        self.state = state
+        self.ordinals = np.concatenate([*ordinals, np.zeros(0, np.int64)])
+        self._blocks = blocks
+        self._starts = np.cumsum([0, *map(len, blocks)])
+        self._whole = all(block.whole for block in blocks)
 
-    def measure(self, signs: NDArray[np.uint64], dim: int) -> NDArray[np.int64]:
-        """How many eligible rows there are at each Hamming distance to the query's signs."""
-        plane = self._block.payload.signs
-        counts = np.zeros(plane.shape[1], np.uint16)
-        for start in range(0, len(counts), _CHUNK):
+    @cached_property
+    def _signs(self) -> NDArray[np.uint64]:
+        return np.concatenate([block.payload.signs for block in self._blocks], axis=1)
+
+    def eligible(self, where: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+        """The rows that may count; None: all."""
+        if where is None:
+            return None if self._whole else self.ordinals >= 0
+        passing: NDArray[np.bool_] = where[self.ordinals]
+        return passing & (self.ordinals >= 0)  # -1 reads the last value, and is no unit all the same
+
+    def near(self, query: NDArray[np.float32], eligible: NDArray[np.bool_] | None, wanted: int) -> NDArray[np.int64]:
+        """The eligible rows whose signs differ least from the query's, `wanted` or a few more.
+
+        All rows at the last distance are taken: which of them would depend on the order of slabs otherwise.
+        """
+        signs = sign_plane(query[None, :])[:, 0]
+        distances = np.zeros(len(self.ordinals), np.uint16)
+        for start in range(0, len(distances), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            for word, sign in zip(plane, signs, strict=True):
-                counts[chunk] += np.bitwise_count(word[chunk] ^ sign)
-        self._distances = counts
-        return np.bincount(counts if self._eligible is None else counts[self._eligible], minlength=dim + 1)
+            for word, sign in zip(self._signs, signs, strict=True):
+                distances[chunk] += np.bitwise_count(word[chunk] ^ sign)
+        histogram = np.bincount(distances if eligible is None else distances[eligible])
+        close = distances <= int(np.searchsorted(np.cumsum(histogram), wanted))
+        return np.flatnonzero(close if eligible is None else close & eligible)
 
-    def exact(self, query: NDArray[np.float32], reach: int | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(ordinals, cosines) of the eligible rows, those no further than `reach` if that is given."""
-        matrix = self._block.payload.rows
-        chosen = self._eligible
-        if reach is not None and self._distances is not None:
-            close = self._distances <= reach
-            chosen = close if chosen is None else chosen & close
-        if chosen is None:
-            return self._ordinals, np.vecdot(matrix, query)
-        rows = np.flatnonzero(chosen)
-        return self._ordinals[rows], np.vecdot(matrix[rows], query)
+    def exact(self, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cosines of these rows, ascending; block by block, in place where all rows of one are meant."""
+        found = [np.zeros(0, np.float32)]
+        for matrix, mine in self._by_block(rows):
+            found.append(np.vecdot(matrix if len(mine) == len(matrix) else matrix[mine], query))
+        return np.concatenate(found)
+
+    def exact_of_few(self, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The same for a few rows of each block: they are gathered first."""
+        gathered = np.empty((len(rows), len(query)), np.float32)
+        begin = 0
+        for matrix, mine in self._by_block(rows):
+            np.take(matrix, mine, axis=0, out=gathered[begin : begin + len(mine)])
+            begin += len(mine)
+        cosines: NDArray[np.float32] = np.vecdot(gathered, query)
+        return cosines
+
+    def _by_block(self, rows: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
+        """(vectors of a block, rows of it) for the blocks that have any."""
+        ends = np.searchsorted(rows, self._starts).tolist()
+        for block, start, begin, end in zip(self._blocks, self._starts.tolist(), ends, ends[1:], strict=False):
+            if end > begin:
+                yield block.payload.rows, rows[begin:end] - start
