@@ -6,8 +6,9 @@ characters, 1 up to 5, else 2; Han words, where every character is a morpheme, n
 and none in words without letters, since another number is another thing.
 
 Two structures give the same answers: a table of signatures (`signatures`), the default, and a BK-tree (`bk_tree`).
-`benches/fuzzy.py` measured the table faster at every size. Words added later stand in a short list that is scanned, and
-are taken into the structure when the list has grown to a sixteenth of it.
+`benches/fuzzy.py` measured the table faster at every size. Words added later stand in a short list that is scanned; a
+full list becomes a structure of its own, and neighbouring ones are joined while that is cheap, so that no `add` takes
+long.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final
 
 from memhop.common.errors import InvalidRequest
@@ -24,7 +26,8 @@ from memhop.index.signatures import SignatureTable
 
 STRUCTURES: Final[dict[str, type[SignatureTable] | type[BkTree]]] = {"signatures": SignatureTable, "bk-tree": BkTree}
 MAX_DISTANCE: Final = 4
-_LEAST_REBUILD: Final = 256  # words that may wait in the list whatever the size
+_RECENT: Final = 256  # words that are scanned
+_JOINED: Final = 8_192  # words up to which structures are joined: 10 ms
 _HAN: Final = re.compile(rf"[{HAN}]")
 
 
@@ -50,8 +53,10 @@ class FuzzyIndex:
             raise InvalidRequest(f"no {structure!r}", field="structure", allowed=", ".join(STRUCTURES))
         self._structure: type[SignatureTable] | type[BkTree] = STRUCTURES[structure]
         self._known = dict.fromkeys(terms)
-        self._sorted: list[str] | None = None
-        self._rebuild()
+        self._recent: list[str] = []
+        self._tables: list[_Words] = []
+        if self._known:
+            self._tables.append(_Words(self._structure(list(self._known))))
 
     def __len__(self) -> int:
         return len(self._known)
@@ -60,13 +65,13 @@ class FuzzyIndex:
         return term in self._known
 
     def add(self, term: str) -> None:
-        """Make it part of the vocabulary. Cost: O(1), and now and then a rebuild: O(log size) amortised."""
+        """Make it part of the vocabulary. Cost: O(1), and now and then some ms: O(log _JOINED) amortised."""
         if term in self._known:
             return
         self._known[term] = None
         self._recent.append(term)
-        if len(self._recent) > max(_LEAST_REBUILD, len(self._known) // 16):
-            self._rebuild()
+        if len(self._recent) >= _RECENT:
+            self._take_in()
 
     def matches(self, term: str, max_distance: int | None = None) -> list[tuple[str, int]]:
         """The words within a number of edits.
@@ -87,7 +92,8 @@ class FuzzyIndex:
         from rapidfuzz.distance import OSA
 
         found = []
-        for word in (*self._table.candidates(term, distance), *self._recent):
+        near = [word for words in self._tables for word in words.table.candidates(term, distance)]
+        for word in (*near, *self._recent):
             apart = OSA.distance(term, word, score_cutoff=distance)
             if apart <= distance:
                 found.append((apart, word))
@@ -110,23 +116,35 @@ class FuzzyIndex:
             return []
         found = [term[:length] for length in range(max(least, 1), len(term)) if term[:length] in self._known]
         found += [word for word in self._recent if word.startswith(term)]
-        in_order = self._in_order
-        at = bisect_left(in_order, term)
-        while at < len(in_order) and in_order[at].startswith(term):
-            found.append(in_order[at])
-            at += 1
+        for words in self._tables:
+            in_order = words.in_order
+            at = bisect_left(in_order, term)
+            while at < len(in_order) and in_order[at].startswith(term):
+                found.append(in_order[at])
+                at += 1
         found = [word for word in found if word != term]
         found.sort(key=lambda word: (abs(len(word) - len(term)), word))
         return found[:limit]
 
-    @property
-    def _in_order(self) -> list[str]:
-        """All words but the recent ones, sorted."""
-        if self._sorted is None:
-            self._sorted = sorted(self._table.words)
-        return self._sorted
+    def _take_in(self) -> None:
+        """The recent words become a structure, joined with the ones before while these are at most twice as large."""
+        words, self._recent = self._recent, []
+        while self._tables:
+            before = self._tables[-1].table.words
+            if len(before) > 2 * len(words) or len(before) + len(words) > _JOINED:
+                break
+            words = [*before, *words]
+            self._tables.pop()
+        self._tables.append(_Words(self._structure(words)))
 
-    def _rebuild(self) -> None:
-        self._table: SignatureTable | BkTree = self._structure(list(self._known))
-        self._recent: list[str] = []
-        self._sorted = None
+
+class _Words:
+    """Some of the vocabulary."""
+
+    def __init__(self, table: SignatureTable | BkTree) -> None:
+        self.table = table
+
+    @cached_property
+    def in_order(self) -> list[str]:
+        """Sorted."""
+        return sorted(self.table.words)
