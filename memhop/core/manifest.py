@@ -153,14 +153,12 @@ def _segment(fields: dict[str, Any], number: int, commit: int, covered: int, lim
     offset = _int(fields.get("offset"), LOG_START, limit)
     size = _int(fields.get("bytes"), HEAD.size, limit - offset)
     first = _int(fields.get("first_commit"), commit + 1, covered)
-    types: dict[str, str] = {}
-    sections: list[Section] = []
-    for item in _list(fields.get("sections"), MAX_SECTIONS):
-        section = _section(item, offset, size)
-        if section.name in types:
-            raise _Unfit
-        types[section.name] = section.typecode
-        sections.append(section)
+    sections = [
+        _section(item, offset + HEAD.size, offset + size) for item in _list(fields.get("sections"), MAX_SECTIONS)
+    ]
+    types = {section.name: section.typecode for section in sections}
+    if len(types) < len(sections):
+        raise _Unfit
     if offset % ALIGNMENT or not INDEX_TYPES.items() <= types.items():
         raise _Unfit
     return SegmentInfo(
@@ -174,19 +172,24 @@ def _segment(fields: dict[str, Any], number: int, commit: int, covered: int, lim
     )
 
 
-def _section(value: Any, offset: int, size: int) -> Section:
-    fields = _list(value, _SECTION_FIELDS)
-    if len(fields) != _SECTION_FIELDS:
+def _section(value: Any, first: int, end: int) -> Section:
+    """A section in the bytes first..end. Written out flat: there are hundreds, and opening waits for them."""
+    if type(value) is not list or len(value) != _SECTION_FIELDS:
         raise _Unfit
-    name, typecode, at, count, crc = fields
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
+    name, typecode, at, count, crc = value
+    item = ITEM_SIZES.get(typecode) if type(typecode) is str else None
+    if item is None or type(name) is not str or not 0 < len(name) <= MAX_NAME:
         raise _Unfit
-    if not isinstance(typecode, str) or typecode not in ITEM_SIZES:
+    if not type(at) is type(count) is type(crc) is int:  # bool is not an int here
         raise _Unfit
-    at = _int(at, offset + HEAD.size, offset + size)
-    section = Section(
-        name, typecode, at, _int(count, 0, (offset + size - at) // ITEM_SIZES[typecode]), _int(crc, 0, 2**32 - 1)
-    )
-    if at % SECTION_ALIGNMENT:
+    if (
+        not first <= at <= end
+        or at % SECTION_ALIGNMENT
+        or not 0 <= count <= (end - at) // item
+        or not 0 <= crc < 1 << 32
+    ):
         raise _Unfit
-    return section
+    return _new_section(Section, value)
+
+
+_new_section = tuple.__new__  # without the check of the length, which was made
