@@ -5,6 +5,7 @@ Everything is written to a copy of the file, so that the same file can be measur
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
@@ -174,6 +175,8 @@ def copied(file: Filled, folder: Path, durability: str) -> Iterator[memhop.DB]:
     """A handle of a copy, which is removed afterwards."""
     path = folder / f"copy-{file.path.name}"
     shutil.copyfile(file.path, path)
+    with path.open("rb+") as copy:
+        os.fsync(copy.fileno())  # or the first fsync of the handle would wait for the whole copy
     try:
         with memhop.DB.open(path, durability=durability) as db:
             yield db
