@@ -44,7 +44,8 @@ class Rerank(NamedTuple):
     """How the best candidates of a layer are read again; see `rerank`."""
 
     candidates: int = 20  # of each layer
-    within: float = 0.3  # share of the best score that a candidate has at least
+    within: float = 0.3  # share of the best score that a candidate has at least, in a memory of `least_units`
+    least_units: int = 200  # how rare a word is cannot be told from fewer: a smaller memory counts as so large
     chars: int = 2000  # of a candidate that are read
     searched_chars: int = 65_536  # of a candidate, for the place from which to read
     states: int = 5  # most texts that tell of one subject's states; more of them are a topic

@@ -104,3 +104,16 @@ def test_only_the_best_are_read_again(tmp_path: Path) -> None:
         again = [place for place, hit in enumerate(hits) if {"value", "exact", "order", "current"} & hit.parts.keys()]
         assert again
         assert max(again) < 20
+
+
+@pytest.mark.parametrize("others", [0, 2, 8, 30, 250])
+def test_a_memory_of_two_notes_knows_the_present_as_well_as_a_large_one(tmp_path: Path, others: int) -> None:
+    """How rare a name is cannot be told from a handful of notes: there it stood in half of them, and was no subject."""
+    with memory(tmp_path / "a.meh") as db:
+        db.remember("Ottilie lives in Graz", at=NOW - 40 * DAY)
+        db.remember_many(
+            [{"text": f"the {number}th tile of the roof is loose", "at": NOW - 30 * DAY} for number in range(others)]
+        )
+        db.remember("Ottilie moved to Linz", at=NOW - 2 * DAY)
+        found = texts(db.recall("where does Ottilie live?"))
+        assert found[:2] == ["Ottilie moved to Linz", "Ottilie lives in Graz"]
