@@ -8,6 +8,7 @@ a key and replace older rows of the same owner).
     text        tokenizer      any text to index terms and query terms
                 scripts        character classes of the writing systems
                 stopwords      words that say nothing about what is sought
+                irregular      English words whose forms no stemmer brings together
     units       units          ordinal <-> id, which live, their labels           parts
                 neighbours     the unit before and after with the same label
     words       bm25           where each term occurs, and how strongly           parts
@@ -18,7 +19,9 @@ a key and replace older rows of the same owner).
                 fuzzy          words spelt nearly so, or beginning alike
                 signatures     exact filters that make it fast
                 bk_tree        the tree that can take their place
-    meaning     vectors        cosine, exact or by sign bits first                slabs
+    meaning     slabs          rows under keys, the last word of each owner
+                owners         who has a row
+                vectors        cosine, exact or by sign bits first                slabs
                 late           token-by-token similarity                          slabs
                 contextual     the same with vectors of tokens where they stand   late, slabs
     belonging   groups         key -> ids in order                                parts

@@ -40,7 +40,7 @@ from memhop.index.lexicon import Lexicon
 from memhop.index.occurrences import Occurrences
 from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed
 from memhop.index.postings import Postings, blocks_for, hash_terms, join, member, merge
-from memhop.index.strength import Found, Statistics, TermPostings
+from memhop.index.strength import Found, Statistics, TermPostings, inverse_frequency
 
 __all__ = ["Bm25Index", "TermPostings"]
 
@@ -148,6 +148,11 @@ class Bm25Index:
         alive = live if statistics.dead else None
         found = self._find(terms)
         return [TermPostings(term, parts, statistics, lengths, alive) for term, parts in zip(terms, found, strict=True)]
+
+    @staticmethod
+    def idf(units: int, frequency: int) -> float:
+        """What a term is worth that `frequency` of `units` hold, whatever they are; see `strength`."""
+        return inverse_frequency(units, frequency)
 
     def document_frequency(self, term: str, live: NDArray[np.bool_]) -> int:
         """How many live units hold `term`. Cost: O(its postings)."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from memhop.common.errors import InvalidRequest
 from memhop.index.late import OrdinalsOf, TokenIndex, Tokens
 from memhop.index.parts import ranges, to_offsets
-from memhop.index.slabs import Slabs
+from memhop.index.slabs import SlabIndex, Slabs
 
 _TINY: Final = 1e-12
 _EXACT: Final = 1 << 24  # integers up to here are float32 numbers
@@ -66,11 +66,11 @@ def decode_rows(codes: NDArray[np.int8], basis: NDArray[np.float32] | None) -> N
     return unit
 
 
-class ContextIndex:
+class ContextIndex(SlabIndex["_ContextRows"]):
     """Token vectors of one space. One thread at a time; the caller holds the lock. See `slabs` for put and drop."""
 
     def __init__(self) -> None:
-        self._slabs: Slabs[_ContextRows] = Slabs(alike=lambda one, other: one.basis is other.basis)
+        super().__init__(Slabs(alike=lambda one, other: one.basis is other.basis))
         self._ids = TokenIndex()  # how many units hold a token
 
     def put(
@@ -110,15 +110,7 @@ class ContextIndex:
     def drop(self, key: int) -> bool:
         """Remove the slab; says whether any of its rows still counted."""
         self._ids.drop(key)
-        return self._slabs.drop(key)
-
-    def owners(self) -> NDArray[np.uint64]:
-        """Owners that have a row, ascending. Cost: O(rows log rows)."""
-        return self._slabs.owners()
-
-    def contains(self, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Which of these owners have a row. Cost: O(len(owners) log rows)."""
-        return self._slabs.contains(owners)
+        return super().drop(key)
 
     def contents(self) -> Iterator[tuple[int, bytes]]:
         """(owner, its token ids as u4 and their codes) of every row that counts, in no order of meaning."""
@@ -146,7 +138,7 @@ class ContextIndex:
         Args:
             asked: The question's token vectors, [q, dim], rows of length 1.
             ordinals: Units, below `size`.
-            ordinals_of, size, version: As for `VectorIndex.scores`.
+            ordinals_of, version: As for `VectorIndex.top`. size: Number of ordinals.
 
         Returns:
             [q, len(ordinals)], in about -1..1; 0 for a unit without a row.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest
 from memhop.index.parts import ranges, to_offsets
-from memhop.index.slabs import Block, Slabs
+from memhop.index.slabs import Block, SlabIndex, Slabs
 
 OrdinalsOf: TypeAlias = Callable[[NDArray[np.uint64]], NDArray[np.int64]]
 Tokens: TypeAlias = NDArray[Any]  # u2 or u4
@@ -69,11 +69,11 @@ def best_similarities(
     return result
 
 
-class TokenIndex:
+class TokenIndex(SlabIndex["_TokenRows"]):
     """Token ids of one vector space. One thread at a time; the caller holds the lock. See `slabs` for put and drop."""
 
     def __init__(self) -> None:
-        self._slabs: Slabs[_TokenRows] = Slabs()
+        super().__init__(Slabs())
         self._frequencies: tuple[int, NDArray[np.int64], int] | None = None
 
     def put(self, key: int, owners: NDArray[np.uint64], offsets: NDArray[Any], tokens: Tokens) -> None:
@@ -101,18 +101,6 @@ class TokenIndex:
             self._slabs.put(key, np.asarray(owners, np.uint64), _TokenRows(*_in_order(ends, lengths, tokens)))
         else:
             self._slabs.drop(key)
-
-    def drop(self, key: int) -> bool:
-        """Remove the slab; says whether any of its rows still counted."""
-        return self._slabs.drop(key)
-
-    def owners(self) -> NDArray[np.uint64]:
-        """Owners that have a row, ascending. Cost: O(rows log rows)."""
-        return self._slabs.owners()
-
-    def contains(self, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Which of these owners have a row. Cost: O(len(owners) log rows)."""
-        return self._slabs.contains(owners)
 
     def contents(self) -> Iterator[tuple[int, bytes]]:
         """(owner, its token ids as u4, ascending) of every row that counts, in no order of meaning."""

@@ -201,3 +201,22 @@ def _joined(older: Block[P], newer: Block[P]) -> Block[P]:
         halves[0][1].join(halves[1][1]),
         small=True,
     )
+
+
+class SlabIndex(Generic[P]):
+    """What the indexes over slabs have in common. One thread at a time; the caller holds the lock."""
+
+    def __init__(self, slabs: Slabs[P]) -> None:
+        self._slabs = slabs
+
+    def drop(self, key: int) -> bool:
+        """Remove the slab; says whether any of its rows still counted."""
+        return self._slabs.drop(key)
+
+    def owners(self) -> NDArray[np.uint64]:
+        """Owners that have a row, ascending, each once. Cost: O(rows log rows)."""
+        return self._slabs.owners()
+
+    def contains(self, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which of these owners have a row. Cost: O(len(owners) log rows)."""
+        return self._slabs.contains(owners)

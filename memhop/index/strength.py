@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def inverse_frequency(units: int, frequency: int) -> float:
+    """idf: ln(1 + (N - n + 0.5) / (n + 0.5)) of a term that n of N units hold, 0 <= n <= N. Never negative."""
+    return math.log(1 + (units - frequency + 0.5) / (frequency + 0.5))
+
+
 class TermPostings:
     """Where one term occurs. What it says of a unit is its *strength* there, tf / (tf + norm) in [0, 1).
 
-    `frequency` counts the live units that hold it; `idf` is ln(1 + (N - n + 0.5) / (n + 0.5)); `size` is the number of
-    postings, which is what reading all of them costs.
+    `frequency` counts the live units that hold it; `idf` is its `inverse_frequency`; `size` is the number of postings,
+    which is what reading all of them costs.
     """
 
     __slots__ = ("_alive", "_found", "_lengths", "_statistics", "frequency", "idf", "size", "term")
@@ -35,8 +40,7 @@ class TermPostings:
         self.frequency = self.size
         if alive is not None:
             self.frequency = sum(int(np.count_nonzero(alive[part.ordinals()])) for part in found)
-        units = statistics.units
-        self.idf = math.log(1 + (units - self.frequency + 0.5) / (self.frequency + 0.5))
+        self.idf = inverse_frequency(statistics.units, self.frequency)
 
     def read(self, near: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
         """(ordinals ascending, occurrences) of the live units.

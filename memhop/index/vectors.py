@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from memhop.common.errors import InvalidRequest, VectorSpaceMismatch
 from memhop.index.ranking import top_k
-from memhop.index.slabs import Block, Slabs
+from memhop.index.slabs import Block, SlabIndex, Slabs
 
 OrdinalsOf: TypeAlias = Callable[[NDArray[np.uint64]], NDArray[np.int64]]
 
@@ -37,7 +37,7 @@ _UNIT_TOLERANCE: Final = 1e-3
 _CHUNK: Final = 16_384  # rows of one step of the sign pass, so that the counters stay in the cache
 
 
-class VectorIndex:
+class VectorIndex(SlabIndex["_Matrix"]):
     """Vectors of one space. One thread at a time; the caller holds the lock. See `slabs` for what put and drop mean."""
 
     def __init__(self, dim: int) -> None:
@@ -45,7 +45,7 @@ class VectorIndex:
         if not 1 <= dim <= 0xFFFF:
             raise InvalidRequest(f"{dim} is out of range", field="dim", allowed="1..65535")
         self._dim = dim
-        self._slabs: Slabs[_Matrix] = Slabs()
+        super().__init__(Slabs())
         self._together: _Together | None = None
 
     @property
@@ -83,18 +83,6 @@ class VectorIndex:
             self._slabs.put(key, np.asarray(owners, np.uint64), _Matrix(matrix))
         else:
             self._slabs.drop(key)
-
-    def drop(self, key: int) -> bool:
-        """Remove the slab; says whether any of its rows still counted."""
-        return self._slabs.drop(key)
-
-    def owners(self) -> NDArray[np.uint64]:
-        """Owners that have a vector, ascending, each once. Cost: O(rows log rows)."""
-        return self._slabs.owners()
-
-    def contains(self, owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Which of these owners have a vector. Cost: O(len(owners) log rows)."""
-        return self._slabs.contains(owners)
 
     def contents(self) -> Iterator[tuple[int, bytes]]:
         """(owner, bytes of the vector) of every row that counts, in no order of meaning."""

@@ -18,7 +18,6 @@ around them. So a memory of a million is not read through for a word that every 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -136,7 +135,7 @@ def words(
         sums[one.channel].add(reached, one.worth * around.saturated(values))
     found = {name: total.take().among(mask) for name, total in sums.items()}
     matched = len(found["lexical"].docs), len(found["entity"].docs)
-    docs, values = _best_of_each_layer(found["lexical"], found["entity"], views.units.column("layer"))
+    docs = _best_of_each_layer(found["lexical"], found["entity"], views.units.column("layer"))
     added = {name: found[name].at(docs) for name in ("lexical", "entity", "held")}
     for one in deferred:
         added["held"] += one.own.idf * one.presence_at(docs)
@@ -242,14 +241,12 @@ def _read(
     return docs, strength, np.concatenate(present)
 
 
-def _best_of_each_layer(
-    lexical: Scores, entity: Scores, layers: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """At most `CANDIDATES` units of each layer, with their evidence of words; ordinals ascending."""
+def _best_of_each_layer(lexical: Scores, entity: Scores, layers: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The units of each layer with most evidence of words, at most `CANDIDATES`; ordinals ascending."""
     docs = lexical.docs if not len(entity.docs) else union((lexical.docs, entity.docs))
-    total = lexical.at(docs) + entity.at(docs)
     if len(docs) <= CANDIDATES:
-        return docs, total
+        return docs
+    total = lexical.at(docs) + entity.at(docs)
     layer = layers[docs]
     keep = np.zeros(len(docs), bool)
     for one in np.flatnonzero(np.bincount(layer)):
@@ -259,7 +256,7 @@ def _best_of_each_layer(
             above, equal = rows[total[rows] > bar], rows[total[rows] == bar]
             rows = np.concatenate([above, equal[: CANDIDATES - len(above)]])
         keep[rows] = True
-    return docs[keep], total[keep]
+    return docs[keep]
 
 
 def _positive(docs: NDArray[np.int64], values: NDArray[np.float64]) -> Scores:
@@ -276,6 +273,7 @@ class _Sessions:
         count = int(np.count_nonzero(self._sizes))
         self.any = count > 0
         self._count = count
+        self._idf = views.bm25.idf
         if self.any:
             k1, b = views.bm25.k1, views.bm25.b
             mean = float(self._sizes.sum()) / count
@@ -287,8 +285,7 @@ class _Sessions:
         inside = groups >= 0
         counts = np.bincount(groups[inside], weights=tfs[inside], minlength=len(self._sizes))
         frequency = int(np.count_nonzero(counts))
-        idf = math.log(1 + (self._count - frequency + 0.5) / (frequency + 0.5))
-        self._totals += idf * counts / (counts + self._norm)
+        self._totals += self._idf(self._count, frequency) * counts / (counts + self._norm)
 
     def scores(self, docs: NDArray[np.int64]) -> Scores:
         if not self.any:

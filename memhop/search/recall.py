@@ -226,9 +226,16 @@ class Recaller:
             reads=asked.reads if asked is not None else 0.0,
         )
 
-    def _fuse(self, layer: Layer, query: Query, scored: _Scored, views: Views, units: int) -> fusion.Fused:
-        weights = weights_of(layer, contextual=scored.contextual)
-        evidence, lent = _lend(_weighted(layer, scored), scored.unseen, _trust(scored))
+    def _fuse(
+        self,
+        weights: Weights,
+        weighted: dict[str, tuple[float, NDArray[np.float64]]],
+        query: Query,
+        scored: _Scored,
+        views: Views,
+        units: int,
+    ) -> fusion.Fused:
+        evidence, lent = _lend(weighted, scored.unseen, _trust(scored))
         if query.present:
             weights = weights._replace(recency=weights.recency + EVIDENCE.present)
         priors = _priors(weights, scored, views)
@@ -263,11 +270,13 @@ class Recaller:
             few = len(mine.docs) < fusion.TOP
             units = int(np.count_nonzero(allowed.mask & (views.units.column("layer") == layer))) if few else 0
             weights = weights_of(layer, contextual=scored.contextual)
-            fused = self._with_usage(weights, self._fuse(layer, query, mine, views, units), ids[mine.docs])
+            weighted = _weighted(weights, mine)
+            fused = self._fuse(weights, weighted, query, mine, views, units)
+            fused = self._with_usage(weights, fused, ids[mine.docs])
             fused = self._reread(weights, fused, query, mine, ids[mine.docs], records)
             order = self._spread_out(weights, query, fused, mine.docs, views)
             if len(order):
-                said = {**_weighted(layer, mine), "time": (weights.time, mine.time)}
+                said = {**weighted, "time": (weights.time, mine.time)}
                 standing = fusion.standing(said, {**scored.evidence, "time": scored.time})
                 lists[int(layer)] = (weights.across * standing, mine.docs[order].tolist())
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
@@ -333,8 +342,8 @@ class Recaller:
             return fused
         rows, candidates = [], []
         best = _best_first(fused, ids, RERANK.candidates)
-        units = self.store.views.units.count
-        if len(best) and units >= RERANK.least_units:
+        views = self.store.views
+        if len(best) and views.units.count >= RERANK.least_units:
             best = best[fused.total[best] >= RERANK.within * fused.total[best[0]]]
         for row in best.tolist():
             record = records.get(int(ids[row]))
@@ -344,7 +353,7 @@ class Recaller:
         if len(rows) < 2:
             return fused
         uses = scored.words.uses
-        worth = {use.term: _worth(use, units) for use in uses}
+        worth = {use.term: _worth(use, views) for use in uses}
         asked = question(query.text, worth, {use.term: _stand_ins(use) for use in uses})
         total, parts = fused.total.copy(), dict(fused.parts)
         for name, values in rerank(asked, query.when, candidates, weights).items():
@@ -373,11 +382,11 @@ class Recaller:
         return Recalled(query, (), reason, uses, 0.0, 0.0, (), query.notices, {})
 
 
-def _worth(use: channels.TermUse, units: int) -> float:
+def _worth(use: channels.TermUse, views: Views) -> float:
     """How telling a term is. Of four notes, two about one person, her name says no less for being in half of them."""
-    if not use.frequency or units >= RERANK.least_units:
+    if not use.frequency or views.units.count >= RERANK.least_units:
         return use.idf
-    return math.log(1 + (RERANK.least_units - use.frequency + 0.5) / (use.frequency + 0.5))
+    return views.bm25.idf(RERANK.least_units, use.frequency)
 
 
 def _trust(scored: _Scored) -> float:
@@ -391,9 +400,8 @@ def _stand_ins(use: channels.TermUse) -> list[str]:
     return [other for other in use.variants if not use.frequency or not use.term.startswith(other)]
 
 
-def _weighted(layer: Layer, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:
+def _weighted(weights: Weights, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:
     """Evidence channels with their weights in a layer."""
-    weights = weights_of(layer, contextual=scored.contextual)
     factor = {
         "lexical": weights.lexical * _trust(scored),
         "pooled": weights.pooled * scored.reads,
