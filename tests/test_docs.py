@@ -10,22 +10,29 @@ from pathlib import Path
 import pytest
 
 import memhop
-from memhop.api import backups, namespaces, results
+from memhop.api import backups, results
+from memhop.api.archive import Archive
+from memhop.api.capabilities import Capabilities
 from memhop.api.db import DB
+from memhop.api.knowledge import Knowledge
+from memhop.api.notes import Notes
+from memhop.api.profile import Profiles
+from memhop.api.scenes import Scenes, Topics
+from memhop.api.trajectory import Trajectory
 from memhop.common import errors
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = (ROOT / "INTEGRATION_GUIDE.md").read_text("utf-8")
 README = (ROOT / "README.md").read_text("utf-8")
 NAMESPACES = {
-    "archive": namespaces.Archive,
-    "notes": namespaces.Notes,
-    "scenes": namespaces.Scenes,
-    "topics": namespaces.Topics,
-    "profile": namespaces.Profiles,
-    "knowledge": namespaces.Knowledge,
-    "capabilities": namespaces.Capabilities,
-    "trajectory": namespaces.Trajectory,
+    "archive": Archive,
+    "notes": Notes,
+    "scenes": Scenes,
+    "topics": Topics,
+    "profile": Profiles,
+    "knowledge": Knowledge,
+    "capabilities": Capabilities,
+    "trajectory": Trajectory,
 }
 
 

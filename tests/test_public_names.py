@@ -11,7 +11,21 @@ from types import ModuleType
 import pytest
 
 import memhop
-from memhop.api import backups, db, namespaces, results, rotation
+from memhop.api import (
+    archive,
+    backups,
+    capabilities,
+    db,
+    knowledge,
+    namespace,
+    notes,
+    profile,
+    rotation,
+    scenes,
+    trajectory,
+)
+from memhop.api import results as results_package
+from memhop.api.results import base, erasure, layers, recall, upkeep
 from memhop.common import errors
 
 
@@ -23,7 +37,20 @@ def _classes(module: ModuleType) -> list[type]:
     ]
 
 
-CLASSES = [db.DB, *_classes(backups), *_classes(rotation), *_classes(namespaces), *_classes(results), *_classes(errors)]
+NAMESPACES = (namespace, archive, notes, scenes, profile, knowledge, capabilities, trajectory)
+RESULTS = [cls for module in (base, erasure, layers, recall, upkeep) for cls in _classes(module)]
+CLASSES = [
+    db.DB,
+    *_classes(backups),
+    *_classes(rotation),
+    *(cls for module in NAMESPACES for cls in _classes(module)),
+    *RESULTS,
+    *_classes(errors),
+]
+
+
+def test_every_result_is_offered_in_one_place() -> None:
+    assert {cls.__name__ for cls in RESULTS} == set(results_package.__all__)
 
 
 def test_all_has_no_repeats() -> None:
@@ -65,7 +92,7 @@ def test_classes_and_public_methods_have_docstrings(cls: type) -> None:
             assert function.__doc__, f"{cls.__name__}.{name}"
 
 
-@pytest.mark.parametrize("cls", [cls for cls in _classes(results) if cls is not results.Result])
+@pytest.mark.parametrize("cls", [cls for cls in RESULTS if cls is not base.Result])
 def test_results_are_frozen_dataclasses(cls: type) -> None:
     assert dataclasses.is_dataclass(cls)
     assert cls.__dataclass_params__.frozen  # type: ignore[attr-defined]

@@ -24,9 +24,16 @@ from memhop.common.errors import Closed, InvalidRequest
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from memhop.api import namespaces, results
+    from memhop.api import results
+    from memhop.api.archive import Archive
     from memhop.api.backups import Backups
+    from memhop.api.capabilities import Capabilities
+    from memhop.api.knowledge import Knowledge
+    from memhop.api.notes import Notes
+    from memhop.api.profile import Profiles
     from memhop.api.rotation import Rotation
+    from memhop.api.scenes import Scenes, Topics
+    from memhop.api.trajectory import Trajectory
     from memhop.core.meh_file import MehFile
     from memhop.models.embed import Embedder
     from memhop.repo.store import Store
@@ -189,7 +196,7 @@ class DB:
         Raises:
             InvalidRequest: as `remember`; `field` says which item, such as "items[3].text".
         """
-        from memhop.api.namespaces import bounded, check_total
+        from memhop.api.namespace import bounded, check_total
         from memhop.api.notes import draft, remember
 
         store = self._store
@@ -451,51 +458,65 @@ class DB:
     # -- layers ----------------------------------------------------------------------------------------------
 
     @property
-    def archive(self) -> namespaces.Archive:
+    def archive(self) -> Archive:
         """L4 messages."""
-        return self._namespace("Archive")  # type: ignore[no-any-return]
+        from memhop.api.archive import Archive
+
+        return Archive(self._usable())
 
     @property
-    def notes(self) -> namespaces.Notes:
+    def notes(self) -> Notes:
         """L4 notes."""
-        return self._namespace("Notes")  # type: ignore[no-any-return]
+        from memhop.api.notes import Notes
+
+        return Notes(self._usable())
 
     @property
-    def scenes(self) -> namespaces.Scenes:
+    def scenes(self) -> Scenes:
         """L2 scenes."""
-        return self._namespace("Scenes")  # type: ignore[no-any-return]
+        from memhop.api.scenes import Scenes
+
+        return Scenes(self._usable())
 
     @property
-    def topics(self) -> namespaces.Topics:
+    def topics(self) -> Topics:
         """L2 topics."""
-        return self._namespace("Topics")  # type: ignore[no-any-return]
+        from memhop.api.scenes import Topics
+
+        return Topics(self._usable())
 
     @property
-    def profile(self) -> namespaces.Profiles:
+    def profile(self) -> Profiles:
         """L0 profile."""
-        return self._namespace("Profiles")  # type: ignore[no-any-return]
+        from memhop.api.profile import Profiles
+
+        return Profiles(self._usable())
 
     @property
-    def knowledge(self) -> namespaces.Knowledge:
+    def knowledge(self) -> Knowledge:
         """L3 knowledge."""
-        return self._namespace("Knowledge")  # type: ignore[no-any-return]
+        from memhop.api.knowledge import Knowledge
+
+        return Knowledge(self._usable())
 
     @property
-    def capabilities(self) -> namespaces.Capabilities:
+    def capabilities(self) -> Capabilities:
         """L5 capability cards."""
-        return self._namespace("Capabilities")  # type: ignore[no-any-return]
+        from memhop.api.capabilities import Capabilities
+
+        return Capabilities(self._usable())
 
     @property
-    def trajectory(self) -> namespaces.Trajectory:
+    def trajectory(self) -> Trajectory:
         """L7 trajectory."""
-        return self._namespace("Trajectory")  # type: ignore[no-any-return]
+        from memhop.api.trajectory import Trajectory
 
-    def _namespace(self, name: str) -> Any:
-        from memhop.api import namespaces
+        return Trajectory(self._usable())
 
+    def _usable(self) -> DB:
         if self._closed:
             raise Closed("the memory was closed")
-        return getattr(namespaces, name)(self)
+        return self
 
     # -- upkeep ----------------------------------------------------------------------------------------------
 

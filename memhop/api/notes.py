@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from memhop.api import convert, results
+from memhop.api.namespace import Namespace
 from memhop.common.clock import time_or_now
 from memhop.common.config import LIMITS, check_metadata, check_name, check_names, check_text
 from memhop.common.errors import InvalidRequest, NotFound
@@ -24,7 +25,7 @@ from memhop.common.ids import from_hex, to_hex
 from memhop.repo import l4_archive
 from memhop.repo.l4_archive import Note
 from memhop.repo.l6_usage import Usage, usage_id
-from memhop.repo.record import Tier
+from memhop.repo.record import Kind, Tier, all_of
 
 if TYPE_CHECKING:
     from memhop.repo.batch import Batch
@@ -229,3 +230,34 @@ def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
     if changed == note:
         return note
     return msgspec.structs.replace(changed, rev=note.rev + 1, updated_at=now_ms)
+
+
+class Notes(Namespace):
+    """L4 notes: typed, editable through `db.remember(external_id=...)`, listed here."""
+
+    def get(self, id: str) -> results.Note:
+        """The note, whatever its tier. Raises NotFound, InvalidRequest."""
+        return self._convert(self._store.get(l4_archive.Note, from_hex(id)))
+
+    def list(
+        self,
+        *,
+        project: str | None = None,
+        tag: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        newest_first: bool = True,
+    ) -> results.Page:
+        """Notes by their time, of one project or with one tag (not both) or all; trashed ones included."""
+        if project is not None and tag is not None:
+            raise InvalidRequest("give a project or a tag, not both", field="tag", allowed="one of the two")
+        group = all_of(Kind.NOTE)
+        if project is not None:
+            group = l4_archive.notes_in(check_name(project, field="project"))
+        elif tag is not None:
+            group = l4_archive.tagged(check_name(tag, field="tag"))
+        return self._page(l4_archive.Note, group, self._convert, limit, cursor, newest_first)
+
+    def _convert(self, note: l4_archive.Note) -> results.Note:
+        usage = self._store.usage(note.id)
+        return convert.note(note, copies=usage.copies if usage else 0)

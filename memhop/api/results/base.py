@@ -1,0 +1,42 @@
+"""The base of all results, and pages of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from memhop.common.clock import to_iso
+
+
+class Result:
+    """Base of all results."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: nested results become dicts, tuples become lists, times become ISO-8601."""
+        return {field.name: _plain(field.name, getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, list | tuple):
+        return [_plain("", item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain("", item) for key, item in value.items()}
+    if isinstance(value, int) and not isinstance(value, bool) and (name == "at" or name.endswith("_at")):
+        return to_iso(value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Result):
+    """A page of a listing. `next` is the cursor of the following page, None at the end.
+
+    `damaged` counts records of this page which cannot be read and are left out; `verify` names them.
+    """
+
+    items: tuple[Any, ...]
+    next: str | None
+    damaged: int = 0

@@ -1,0 +1,144 @@
+"""Records of the layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from memhop.api.results.base import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Result):
+    """A note. `at` is when it was so; `created_at` and `updated_at` are when it was written and last changed."""
+
+    id: str
+    text: str
+    kind: str
+    project: str
+    status: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    links: tuple[str, ...]
+    source: str | None
+    at: int
+    created_at: int
+    updated_at: int
+    rev: int
+    tier: str
+    pinned: bool
+    external_id: str | None
+    copies: int
+    created: bool = True  # False: `remember` found it there already
+
+
+@dataclass(frozen=True, slots=True)
+class Message(Result):
+    """One turn, word for word."""
+
+    id: str
+    text: str
+    role: str
+    speaker: str | None
+    at: int
+    session: str | None
+    project: str
+    external_id: str | None
+    scene_id: str | None
+    topic_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Topic(Result):
+    """One turn of a scene, or a fused group of turns. `scene_id` is None if a repair could not save the scene."""
+
+    id: str
+    scene_id: str | None
+    depth: int
+    user_keywords: tuple[str, ...]
+    agent_keywords: tuple[str, ...]
+    summary: str | None
+    user_at: int
+    agent_at: int | None
+    message_ids: tuple[str, ...]
+    children: tuple[str, ...]
+    knowledge: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene(Result):
+    """A stretch of conversation about one subject."""
+
+    id: str
+    name: str
+    project: str
+    session: str | None
+    created_at: int
+    last_at: int
+    topics: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile(Result):
+    """What the host set. `brief` is the same in at most four lines."""
+
+    name: str
+    role: str
+    personality: str
+    preferences: dict[str, str]
+    lexicon: dict[str, str]
+    style_traits: tuple[str, ...]
+    updated_at: int | None
+    brief: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph(Result):
+    """A named body of knowledge."""
+
+    id: str
+    name: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeNode(Result):
+    """One thing known. `graph_id` is None if a repair could not save the graph."""
+
+    id: str
+    graph_id: str | None
+    title: str
+    content: str
+    node_type: str | None
+    keywords: tuple[str, ...]
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Capability(Result):
+    """A capability card. `id` is None for cards that come with MemHop."""
+
+    id: str | None
+    name: str
+    type: str
+    version: str
+    summary: str
+    trigger: str
+    resources: tuple[dict[str, Any], ...]
+    workflow: dict[str, Any]
+    status: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Result):
+    """One step of a trajectory."""
+
+    id: str
+    session: str
+    seq: int
+    type: str
+    payload: str
+    at: int
+    message_id: str | None

@@ -1,0 +1,107 @@
+"""What recall and the agent loop return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from memhop.api.results.base import Result
+from memhop.api.results.layers import Capability, Profile, Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Result):
+    """One unit found.
+
+    `score` is in (0, 1]: 1 is the first place of the layer that weighs most, and it falls with the place within
+    the layer (reciprocal rank). Compare scores inside one result, never across results. `parts` split the score
+    over the evidence that earned it and add up to it exactly. `ranks` is the place in each channel that saw it.
+    """
+
+    id: str
+    layer: str
+    kind: str
+    text: str
+    role: str | None
+    speaker: str | None
+    at: int
+    session: str | None
+    scene_id: str | None
+    topic_id: str | None
+    external_id: str | None
+    project: str | None
+    tier: str
+    score: float
+    ranks: dict[str, int]
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel(Result):
+    """What one channel did. `reason` says why it did not run; `matched` counts units it gave evidence for."""
+
+    name: str
+    ran: bool
+    reason: str | None
+    matched: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssociatedScene(Result):
+    """A scene brought up by association, with how strongly (0..1)."""
+
+    id: str
+    name: str
+    activation: float
+    last_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recall(Result):
+    """What bears on a question.
+
+    `confidence` in 0..1 is the chance that the answer is in memory, for a question as likely to have one as not (see
+    `search/confidence.py`); below `LOW_CONFIDENCE` (0.3) a notice says so, and the hits are returned all the
+    same. `reason` is None when there are hits and says why there are none otherwise. `context` is ready for a prompt:
+    dated, in time order, fenced. `explanation` is filled by `explain=True`.
+    """
+
+    query: str
+    hits: tuple[Hit, ...]
+    context: str
+    context_tokens: int
+    left_out: int
+    associated: tuple[AssociatedScene, ...]
+    reason: str | None
+    channels: tuple[Channel, ...]
+    confidence: float
+    notices: tuple[str, ...]
+    explanation: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(Result):
+    """One step of the agent loop: what was recalled, and where the turn was stored."""
+
+    profile: Profile
+    profile_brief: str
+    hits: tuple[Hit, ...]
+    context: str
+    contexts: tuple[Topic, ...]
+    associated_contexts: tuple[Topic, ...]
+    capabilities: tuple[Capability, ...]
+    scene_id: str
+    new_scene: bool
+    new_topic_id: str
+    message_id: str
+    recall: Recall
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Result):
+    """Why a unit was, or was not, returned for a query."""
+
+    id: str
+    returned: bool
+    rank: int | None
+    reason: str
