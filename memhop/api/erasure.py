@@ -153,6 +153,8 @@ class Erasure:
                     user_keywords=() if by_user else topic.user_keywords,
                     agent_keywords=topic.agent_keywords if by_user else (),
                     summary="",
+                    sources=(),
+                    ends=(),
                 )
             )
 
@@ -164,7 +166,9 @@ class Erasure:
             topic = self._readable(Topic, id_)
             if topic is None:
                 return
-            self._blank(msgspec.structs.replace(topic, user_keywords=(), agent_keywords=(), summary=""))
+            self._blank(
+                msgspec.structs.replace(topic, user_keywords=(), agent_keywords=(), summary="", sources=(), ends=())
+            )
             self.reached["fused topics"] += 1
             id_ = topic.parent
 

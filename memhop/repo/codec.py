@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 
 from memhop.common.errors import Corrupt
-from memhop.repo.l0_profile import Profile
+from memhop.repo.dreams import Dream, DreamStep, Spending
+from memhop.repo.l0_profile import Profile, ProfileChange, ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
-from memhop.repo.l3_knowledge import Graph, KnowledgeNode
+from memhop.repo.l3_knowledge import Fact, Graph, KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
@@ -27,8 +28,8 @@ from memhop.repo.vectors import EmbedFailure, Space, TokenBasis
 RECORD_TYPES: dict[int, type[Record]] = {
     int(record_type.KIND): record_type
     for record_type in (
-        Profile, Engram, Hyperedge, Scene, Topic, Graph, KnowledgeNode, Message, Note,
-        Capability, Usage, Event, Space, EmbedFailure, TokenBasis,
+        Profile, ProfileLine, ProfileChange, Engram, Hyperedge, Scene, Topic, Graph, KnowledgeNode, KnowledgeEdge, Fact,
+        Message, Note, Capability, Usage, Event, Space, EmbedFailure, TokenBasis, Dream, DreamStep, Spending,
     )
 }  # fmt: skip
 SLAB_KINDS = frozenset(map(int, (Kind.VECTOR_SLAB, Kind.TOKEN_SLAB, Kind.CONTEXT_SLAB)))  # laid out in repo/vectors.py

@@ -1,11 +1,11 @@
-"""L0 Profile: who the agent is. Host fields only; what consolidation derives is kept apart from them."""
+"""L0 Profile: who the agent is. What the host set and what consolidation derived are records of their own."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
-from memhop.repo.record import Kind, Ms, Record
+from memhop.repo.record import Id, Kind, Listing, Ms, Record, Share, all_of, linked_to
 
 PROFILE_ID = key_hash("profile")  # one per file
 
@@ -21,6 +21,42 @@ class Profile(Record, frozen=True, kw_only=True, omit_defaults=True):
     lexicon: dict[str, str] = {}
     style_traits: tuple[str, ...] = ()
     updated_at: Ms = 0
+
+
+class ProfileLine(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing derived about whom the agent serves, with the records it was drawn from.
+
+    `topic` names it, such as "mood.valence", "trait.openness" or "term.sailing"; one line per topic.
+    """
+
+    KIND: ClassVar[Kind] = Kind.PROFILE_LINE
+    topic: str
+    value: str
+    confidence: Share = 0.0
+    evidence: tuple[Id, ...] = ()
+    at: Ms = 0
+
+    def listings(self) -> list[Listing]:
+        return [Listing(all_of(self.KIND), 0), *(Listing(linked_to(id_), 0) for id_ in self.evidence)]
+
+
+class ProfileChange(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A field of the profile, or a derived line, got another value. `by` is host or dream."""
+
+    KIND: ClassVar[Kind] = Kind.PROFILE_CHANGE
+    field: str
+    before: str = ""
+    after: str = ""
+    by: str = "host"
+    at: Ms = 0
+
+    def listings(self) -> list[Listing]:
+        return [Listing(all_of(self.KIND), self.at)]
+
+
+def line_id(topic: str) -> int:
+    """One line per topic."""
+    return key_hash("profile-line", topic)
 
 
 BRIEF_ENTRIES = 5  # preferences shown in a brief, first by name

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from memhop.repo.record import Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
+from memhop.common.ids import key_hash
+from memhop.repo.record import Count, Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
 
 
 class Scene(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """`name` is made of the first turn's keywords and its date. Times are message times in ms."""
+    """`name` is made of its most telling keywords and its date. Times are message times in ms.
+
+    `fresh` counts messages that no dream has looked at. A scene that is `pinned`, or `edited` by the host, is left
+    as it is by consolidation.
+    """
 
     KIND: ClassVar[Kind] = Kind.SCENE
     name: str
@@ -20,16 +25,27 @@ class Scene(Record, frozen=True, kw_only=True, omit_defaults=True):
     session: str = ""
     created_at: Ms = 0
     last_at: Ms = 0
+    fresh: Count = 0
+    pinned: bool = False
+    edited: bool = False
 
     def listings(self) -> list[Listing]:
-        return [
+        found = [
             Listing(all_of(self.KIND), self.last_at),
             Listing(label("scenes", self.project), self.last_at),
         ]
+        if self.fresh:
+            found.append(Listing(FRESH_SCENES, self.last_at))
+        return found
 
 
 class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One turn, or a fused group (`children` not empty). `messages` are L4 ids in the order they came."""
+    """One turn, or a fused group (`children` not empty). `messages` are L4 ids in the order they came.
+
+    A fused topic has a summary made of statements: statement k is `summary[ends[k - 1] : ends[k]]`, and `sources[k]` a
+    message it was drawn from; one drawn from several messages is named several times, by the same end. `refined_by` is
+    the model that last worked on the keywords; "" is the offline method.
+    """
 
     KIND: ClassVar[Kind] = Kind.TOPIC
     scene: Id  # 0: its scene was lost to damage
@@ -44,6 +60,11 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
     agent_at: Ms = 0  # 0 until the first reply
     messages: tuple[Id, ...] = ()
     graphs: tuple[Id, ...] = ()
+    sources: tuple[Id, ...] = ()
+    ends: tuple[Count, ...] = ()
+    refined_by: str = ""
+    pinned: bool = False
+    edited: bool = False
 
     def listings(self) -> list[Listing]:
         found = [Listing(all_of(self.KIND), self.user_at)]
@@ -62,6 +83,14 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
             scene=label("scene", self.scene) if self.scene else 0,
             project=label("project", self.project),
         )
+
+
+FRESH_SCENES = label("scenes", "fresh", "of dreams")  # the group of scenes that no dream has seen as they are
+
+
+def fused_id(scene: int, members: tuple[int, ...]) -> int:
+    """One fused topic per set of members; `members` ascending."""
+    return key_hash("fused", scene, *members)
 
 
 def topics_of(scene: int) -> int:

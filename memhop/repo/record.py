@@ -20,12 +20,16 @@ class Kind(IntEnum):
     """Frame kinds of records. Numbers are part of the file format and never reused; 0x01-0x0F are core's."""
 
     PROFILE = 0x10
+    PROFILE_LINE = 0x11
+    PROFILE_CHANGE = 0x12
     ENGRAM = 0x18
     HYPEREDGE = 0x19
     SCENE = 0x20
     TOPIC = 0x21
     GRAPH = 0x28
     KNOWLEDGE = 0x29
+    KNOWLEDGE_EDGE = 0x2A
+    FACT = 0x2B
     MESSAGE = 0x30
     NOTE = 0x31
     CAPABILITY = 0x38
@@ -37,11 +41,16 @@ class Kind(IntEnum):
     EMBED_FAILURE = 0x53
     TOKEN_BASIS = 0x54
     CONTEXT_SLAB = 0x55
+    DREAM = 0x58
+    DREAM_STEP = 0x59
+    SPENDING = 0x5A
 
     @property
     def layer(self) -> str:
-        """L0 to L7; "vectors" for what belongs to no layer."""
-        return f"L{(self - Kind.PROFILE) // 8}" if self < Kind.SPACE else "vectors"
+        """L0 to L7; "vectors" and "dreams" for what belongs to no layer."""
+        if self >= Kind.SPACE:
+            return "vectors" if self < Kind.DREAM else "dreams"
+        return f"L{(self - Kind.PROFILE) // 8}"
 
 
 class Layer(IntEnum):

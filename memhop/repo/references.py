@@ -2,10 +2,13 @@
 
     Engram, Hyperedge     -> scenes                             Message        -> its scene and topic
     Topic                 -> scene, parent, children,           Event          -> a message
-                             messages, graphs                   KnowledgeNode  -> its graph
+                             messages, graphs, sources          KnowledgeNode  -> its graph
+    ProfileLine           -> its evidence                       KnowledgeEdge  -> its graph and nodes
+    Fact                  -> its sources                        Dream          -> a scene; DreamStep -> its dream
     Note                  -> what it links to, of any kind      EmbedFailure   -> its vector space
     Usage                 -> what was recalled                  TokenBasis     -> its vector space
 
+What a DreamStep changed is history, not a reference: it may be gone since.
 A slab refers to its space, and to its basis if it has one (`vectors.slab_references`); the owners of its rows are
 names of texts, not ids of records, and so is the owner of an EmbedFailure. The number of an event in its session is no
 id either.
@@ -18,9 +21,11 @@ from typing import Any
 
 import msgspec
 
+from memhop.repo.dreams import Dream, DreamStep
+from memhop.repo.l0_profile import ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Topic
-from memhop.repo.l3_knowledge import KnowledgeNode
+from memhop.repo.l3_knowledge import Fact, KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
@@ -29,14 +34,27 @@ from memhop.repo.vectors import EmbedFailure, TokenBasis
 
 _ANY = None  # also kinds of a newer build
 _SCENE, _TOPIC, _GRAPH = frozenset({Kind.SCENE}), frozenset({Kind.TOPIC}), frozenset({Kind.GRAPH})
+_SAID = frozenset({Kind.MESSAGE, Kind.NOTE, Kind.TOPIC, Kind.SCENE, Kind.EVENT, Kind.KNOWLEDGE})
 _MESSAGE, _SPACE = frozenset({Kind.MESSAGE}), frozenset({Kind.SPACE})
 
 # Every field that holds ids of records, with the kinds they may name. Types that are absent refer to nothing.
 REFERENCES: dict[type[Record], dict[str, frozenset[Kind] | None]] = {
     Engram: {"scene": _SCENE},
     Hyperedge: {"scenes": _SCENE},
-    Topic: {"scene": _SCENE, "parent": _TOPIC, "children": _TOPIC, "messages": _MESSAGE, "graphs": _GRAPH},
+    Topic: {
+        "scene": _SCENE,
+        "parent": _TOPIC,
+        "children": _TOPIC,
+        "messages": _MESSAGE,
+        "graphs": _GRAPH,
+        "sources": _MESSAGE,
+    },
+    ProfileLine: {"evidence": _SAID},
     KnowledgeNode: {"graph": _GRAPH},
+    KnowledgeEdge: {"graph": _GRAPH, "nodes": frozenset({Kind.KNOWLEDGE})},
+    Fact: {"sources": _SAID},
+    Dream: {"scene": _SCENE},
+    DreamStep: {"dream": frozenset({Kind.DREAM})},
     Message: {"scene": _SCENE, "topic": _TOPIC},
     Note: {"links": _ANY},
     Usage: {"target": frozenset({Kind.SCENE, Kind.NOTE, Kind.CAPABILITY})},
@@ -72,7 +90,10 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
 
         an engram, a usage counter, an embedding failure,
         a token basis                                        they say something about what is gone, and nothing else
-        a hyperedge of fewer than two scenes                 it joins nothing
+        a profile line, a step of a dream                    the same
+        a hyperedge of fewer than two scenes, a knowledge
+        edge of fewer than two nodes                         it joins nothing
+        a fact of which every source is gone                 it was drawn from them
         a topic without message, child and summary           nothing was said in it
 
         Messages, notes, knowledge nodes and events always stay: they hold somebody's words. A topic that loses its
@@ -89,11 +110,17 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
             changed[field] = 0
     if not changed:
         return record
+    if "sources" in changed and isinstance(record, Topic):  # statements can no longer be told from each other
+        changed |= {"summary": "", "sources": (), "ends": ()}
     rest = msgspec.structs.replace(record, **changed)
     match rest:
-        case Engram() | Usage() | EmbedFailure() | TokenBasis():
+        case Engram() | Usage() | EmbedFailure() | TokenBasis() | ProfileLine() | DreamStep():
             return None
         case Hyperedge() if len(rest.scenes) < 2:
+            return None
+        case KnowledgeEdge() if len(rest.nodes) < 2:
+            return None
+        case Fact() if not rest.sources:
             return None
         case Topic() if not (rest.messages or rest.children or rest.summary):
             return None

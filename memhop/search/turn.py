@@ -126,12 +126,15 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
         if scene is None:
             name = _scene_name(words, text, at)
             scene = batch.new(
-                Scene(name=name, project=project, session=session, created_at=at, last_at=at), name, session, at
+                Scene(name=name, project=project, session=session, created_at=at, last_at=at, fresh=1),
+                name,
+                session,
+                at,
             )
             batch.put(Engram(scene=scene.id, created_at=at), engram_id(scene.id))
             _link_in_time(store, batch, scene, session, at)
         else:
-            scene = batch.put(msgspec.structs.replace(scene, last_at=max(scene.last_at, at)))
+            scene = batch.put(msgspec.structs.replace(scene, last_at=max(scene.last_at, at), fresh=scene.fresh + 1))
         topic = Topic(
             scene=scene.id, project=project, user_keywords=words, user_at=at, graphs=(graph,) if graph else ()
         )
@@ -250,8 +253,8 @@ def update(
             )
         )
         scene = store.readable(Scene, topic.scene)
-        if scene is not None and at > scene.last_at:
-            batch.put(msgspec.structs.replace(scene, last_at=at))
+        if scene is not None:
+            batch.put(msgspec.structs.replace(scene, last_at=max(scene.last_at, at), fresh=scene.fresh + 1))
         return message
 
     return store.write(fill)

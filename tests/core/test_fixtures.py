@@ -70,6 +70,10 @@ FULL_NOTES = {
     "in the tail": "active",
 }
 
+LATER = {
+    Kind.PROFILE_LINE, Kind.PROFILE_CHANGE, Kind.KNOWLEDGE_EDGE, Kind.FACT, Kind.DREAM, Kind.DREAM_STEP, Kind.SPENDING,
+}  # fmt: skip
+
 
 def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> None:
     path = tmp_path / "v1-full.meh"
@@ -80,7 +84,7 @@ def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> N
         stats = db.stats()
         assert (stats.head_digest, stats.commit, stats.checkpoint_commit, stats.segments) == (FULL_DIGEST, 24, 22, 2)
         assert stats.unreadable == 0
-        assert kinds_of(db) == set(Kind) - {Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB}, "kinds that came later"
+        assert kinds_of(db) == set(Kind) - LATER - {Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB}, "kinds that came later"
         assert {note.text: note.tier for note in every(db.notes.list)} == FULL_NOTES
         assert len(every(db.archive.list, session="music")) == 4
         assert [len(every(db.topics.list, scene_id=scene.id)) for scene in every(db.scenes.list)] == [1, 1, 1, 1]
@@ -102,7 +106,7 @@ def test_vectors_of_tokens_are_what_they_were(tmp_path: Path) -> None:
     path = tmp_path / "v1-contexts.meh"
     shutil.copy(CONTEXTS, path)
     with memory(path, embedder=HashEmbedder(16)) as db:
-        assert kinds_of(db) == set(Kind), "a kind of which this fixture holds no record"
+        assert kinds_of(db) == set(Kind) - LATER, "a kind of which this fixture holds no record"
         assert db.verify(deep=True).ok
         rows = dict(db._store.views.contexts(TOKEN_SPACE).contents())
         ids = np.array([3, 5, 8], "<u4").tobytes()

@@ -10,6 +10,9 @@ from memhop import DB, HashEmbedder
 from memhop.common.ids import from_hex
 from memhop.core.meh_file import MehFile
 from memhop.repo import vectors
+from memhop.repo.dreams import Dream, DreamStep, Spending, spending_id
+from memhop.repo.l0_profile import ProfileChange, ProfileLine, line_id
+from memhop.repo.l3_knowledge import Fact, KnowledgeEdge, KnowledgeNode
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind
@@ -47,6 +50,16 @@ def _fill(db: DB, word: str, *, at: int) -> None:
     with db._store.writing() as batch:
         batch.new(Event(session=word, seq=2, type="said", message=from_hex(message), at=at), word, 2)
         batch.put(Capability(name=f"sail {word}", type="skill", summary="how to sail"), capability_id(f"sail {word}"))
+        said, node = from_hex(message), next(iter(db._store.scan(KnowledgeNode)))
+        line = ProfileLine(topic=f"term.{word}", value="3", confidence=0.5, evidence=(said,), at=at)
+        batch.put(line, line_id(line.topic))
+        batch.new(ProfileChange(field="name", after=word, at=at), word)
+        batch.new(KnowledgeEdge(graph=node.graph, relation="related", nodes=(node.id, node.id)), word)
+        batch.new(Fact(subject="kayak", predicate="is in", value=f"the shed {word}", sources=(said,)), word)
+        dream = batch.new(Dream(number=1 if word == "early" else 2, started_at=at, state="done"), word)
+        batch.new(DreamStep(dream=dream.id, seq=1, stage="compress", base=3, changes=(("why", (said,)),)), word)
+        day = at // DAY
+        batch.put(Spending(day=day, calls=1), spending_id(day))
         space = next(iter(db._store.scan(Space))).id
         owner = int(db._store.views.units.column("owner")[0])
         tokens = [np.array([3, 5, 70_000], "<u4")]
