@@ -26,11 +26,11 @@ class Profile(Record, frozen=True, kw_only=True, omit_defaults=True):
 class ProfileLine(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One thing derived about whom the agent serves, with the records it was drawn from.
 
-    `topic` names it, such as "mood.valence", "trait.openness" or "term.sailing"; one line per topic.
+    `name` says what about, such as "mood.valence", "trait.openness" or "term.sailing"; one line per name.
     """
 
     KIND: ClassVar[Kind] = Kind.PROFILE_LINE
-    topic: str
+    name: str
     value: str
     confidence: Share = 0.0
     evidence: tuple[Id, ...] = ()
@@ -54,9 +54,9 @@ class ProfileChange(Record, frozen=True, kw_only=True, omit_defaults=True):
         return [Listing(all_of(self.KIND), self.at)]
 
 
-def line_id(topic: str) -> int:
-    """One line per topic."""
-    return key_hash("profile-line", topic)
+def line_id(name: str) -> int:
+    """One line per name."""
+    return key_hash("profile-line", name)
 
 
 BRIEF_ENTRIES = 5  # preferences shown in a brief, first by name

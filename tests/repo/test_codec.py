@@ -24,7 +24,7 @@ EXAMPLES = [
             "name": "n", "scene": 1, "relation": "temporal", "scenes": [1, 2], "weight": 0.5, "graph": 1, "title": "t",
             "text": "t", "type": "mcp", "target": 1, "session": "s", "seq": 1, "model": "m", "dim": 3, "owner": 2,
             "space": 3, "attempts": 1, "retry_at": 5, "units": 1, "width": 1, "matrix": b"\xff\x00\x80",
-            "topic": "a" , "value": "b", "field": "c", "nodes": [1, 2], "subject": "d", "predicate": "e", "number": 1,
+            "value": "b", "field": "c", "nodes": [1, 2], "subject": "d", "predicate": "e", "number": 1,
             "dream": 1, "stage": "f", "base": 1, "day": 1,
         },
         record_type,
