@@ -22,10 +22,13 @@ from memhop.api import (
     profile,
     rotation,
     scenes,
+    topics,
     trajectory,
 )
 from memhop.api import results as results_package
 from memhop.api.results import base, erasure, layers, recall, upkeep
+from memhop.api.results import profile as profile_results
+from memhop.api.results import scenes as scene_results
 from memhop.common import errors
 
 
@@ -37,8 +40,8 @@ def _classes(module: ModuleType) -> list[type]:
     ]
 
 
-NAMESPACES = (namespace, archive, notes, scenes, profile, knowledge, capabilities, trajectory)
-RESULTS = [cls for module in (base, erasure, layers, recall, upkeep) for cls in _classes(module)]
+NAMESPACES = (namespace, archive, notes, scenes, topics, profile, knowledge, capabilities, trajectory)
+RESULTS = [cls for module in (base, erasure, layers, profile_results, recall, scene_results, upkeep) for cls in _classes(module)]
 CLASSES = [
     db.DB,
     *_classes(backups),

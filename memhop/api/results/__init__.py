@@ -4,14 +4,17 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
 `at` or ending in `_at`). Absent values are None, never 0 or "".
 
     base      Result and Page                     layers    records of the layers
+    scenes    scenes and topics                   profile   who the agent is and whom it serves
     recall    what recall and search return       erasure   what forgetting returns
     upkeep    statistics, checks, copies, repair
 """
 
 from memhop.api.results.base import Page, Result
-from memhop.api.results.erasure import Forgotten, Purged, Receipt
-from memhop.api.results.layers import Capability, Event, Graph, KnowledgeNode, Message, Note, Profile, Scene, Topic
+from memhop.api.results.erasure import Deleted, Forgotten, Purged, Receipt
+from memhop.api.results.layers import Capability, Event, Graph, KnowledgeNode, Message, Note
+from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
+from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -39,6 +42,7 @@ __all__ = [
     "Capability",
     "Channel",
     "Compacted",
+    "Deleted",
     "Diagnosis",
     "Event",
     "Explanation",
@@ -55,6 +59,8 @@ __all__ = [
     "Pending",
     "Problem",
     "Profile",
+    "ProfileChange",
+    "ProfileLine",
     "Purged",
     "Recall",
     "Receipt",
@@ -63,9 +69,12 @@ __all__ = [
     "Restored",
     "Result",
     "Scene",
+    "SceneContext",
     "SearchResult",
     "SpaceUse",
+    "Statement",
     "Stats",
     "Topic",
+    "TopicContext",
     "Verified",
 ]
