@@ -41,7 +41,11 @@ def _classes(module: ModuleType) -> list[type]:
 
 
 NAMESPACES = (namespace, archive, notes, scenes, topics, profile, knowledge, capabilities, trajectory)
-RESULTS = [cls for module in (base, erasure, layers, profile_results, recall, scene_results, upkeep) for cls in _classes(module)]
+RESULTS = [
+    cls
+    for module in (base, erasure, layers, profile_results, recall, scene_results, upkeep)
+    for cls in _classes(module)
+]
 CLASSES = [
     db.DB,
     *_classes(backups),

@@ -67,7 +67,9 @@ def split(store: Store, batch: Batch, id_: int, topic_ids: Collection[int], name
     for topic_id in topic_ids:
         topic = store.get(Topic, topic_id, field="topic_ids")
         if topic.scene != id_:
-            raise InvalidRequest(f"topic {to_hex(topic_id)} is in another scene", field="topic_ids", allowed="of this one")
+            raise InvalidRequest(
+                f"topic {to_hex(topic_id)} is in another scene", field="topic_ids", allowed="of this one"
+            )
         if topic.parent:
             raise InvalidRequest(
                 f"topic {to_hex(topic_id)} is part of the fused topic {to_hex(topic.parent)}",

@@ -107,7 +107,7 @@ class Scenes(Namespace):
         return results.SceneContext(scene=self._result(scene), topics=topics, next=following)
 
     def rename(self, id: str, name: str) -> results.Scene:
-        """Give a scene a name of up to 200 characters. Dreams leave it from then on. Raises NotFound, InvalidRequest."""
+        """Give a scene a name of up to 200 characters, which dreams leave. Raises NotFound, InvalidRequest."""
         return self._change(id, name=check_name(name, field="name"), edited=True)
 
     def pin(self, id: str, pinned: bool = True) -> results.Scene:

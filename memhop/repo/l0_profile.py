@@ -12,10 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
 
 from memhop.common.ids import key_hash
 from memhop.repo.record import Count, Id, Kind, Listing, Ms, Record, Share, all_of, linked_to
+
+if TYPE_CHECKING:
+    from memhop.repo.store import Store
 
 PROFILE_ID = key_hash("profile")  # one per file
 
@@ -88,6 +93,21 @@ def line_id(name: str) -> int:
 def change_id(seq: int) -> int:
     """The place of a change in the history."""
     return key_hash("profile-change", seq % HISTORY)
+
+
+def numbered(store: Store, changes: Iterable[ProfileChange]) -> list[ProfileChange]:
+    """The changes as they follow the newest one in the history, ids filled in."""
+    newest = store.listed(ProfileChange, all_of(Kind.PROFILE_CHANGE), limit=1, descending=True)
+    first = newest[0][1].seq + 1 if newest else 1
+    return [
+        msgspec.structs.replace(change, id=change_id(seq), seq=seq) for seq, change in enumerate(changes, start=first)
+    ]
+
+
+def derived(store: Store) -> list[ProfileLine]:
+    """The derived lines, by name."""
+    found = store.walk(ProfileLine, all_of(Kind.PROFILE_LINE))
+    return sorted((line for line in found if line.name != SAMPLE), key=lambda line: line.name)
 
 
 def shown(value: str) -> str:

@@ -14,7 +14,6 @@ from memhop.common.ids import key_hash
 from memhop.repo.l4_archive import dated
 from memhop.repo.record import Count, Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
 
-
 DEEPEST = 4  # depth of what is cold
 
 
