@@ -11,6 +11,7 @@
     material       what the text tasks read and give: types
     tasks          the text tasks with a model
     offline        the text tasks without one: keywords, consolidate, distill, crystallize, each in a module of its own
+    fence, guard   what a model is shown as data; whether a sentence of its own can be believed
     cohesion       which neighbouring blocks of a conversation speak of the same thing
     extract        a few sentences that stand for many
     words          words of a text, casefolded, stemmed

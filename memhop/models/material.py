@@ -98,6 +98,9 @@ class CardProposal(NamedTuple):
     reason: str
 
 
+UNUSABLE = "unusable reply"  # counted in `Answer.refused` for each question whose reply could not be read at all
+
+
 class Answer(NamedTuple, Generic[T]):
     """What a model's reply came to: what passed every check, and how much of the rest failed which."""
 

@@ -45,7 +45,7 @@ def words(text: str) -> list[str]:
 
 
 def content(text: str) -> list[str]:
-    """The words that carry meaning, in order, as stems; of Han the dictionary words.
+    """The words that carry meaning, in order, as stems; of Han the dictionary words, single characters only if alone.
 
     The first run of Han characters loads a dictionary (half a second).
 
@@ -60,7 +60,8 @@ def content_pairs(text: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
         if _IS_HAN.match(word):
-            found.extend((part, part) for part in han.cut(word) if len(part) > 1 and part not in STOP_WORDS)
+            telling = [part for part in han.cut(word) if part not in STOP_WORDS]
+            found.extend((part, part) for part in [part for part in telling if len(part) > 1] or telling)
         elif word[0].isdigit():
             found.append((plain_number(word), word))
         elif len(word) > 1 and word.replace("’", "'") not in STOP_WORDS:
