@@ -89,20 +89,20 @@ class Topics(Namespace):
                 with one, offline otherwise; dreams may work on the topic again.
 
         Raises:
-            NotFound, InvalidRequest. ChatError: the model gave no keywords; nothing is changed.
+            NotFound, InvalidRequest. ChatError: the model gave no keywords of the messages; nothing is changed.
         """
         wanted, store = from_hex(topic_id, field="topic_id"), self._store
         if keywords is None:
-            from memhop.api.refining import refined
+            from memhop.api.refining import refine
 
-            values = refined(store, store.get(Topic, wanted, field="topic_id"), getattr(self._db, "_llm", None))
-        else:
-            names = list(keywords) if isinstance(keywords, Iterable) and not isinstance(keywords, str) else keywords
-            chosen = check_names(names, field="keywords", most=MOST_KEYWORDS, max_chars=KEYWORD_CHARS)
-            values = {"user_keywords": chosen, "agent_keywords": (), "refined_by": "", "edited": True}
+            return convert.topic(refine(store, wanted, getattr(self._db, "_llm", None)))
+        names = list(keywords) if isinstance(keywords, Iterable) and not isinstance(keywords, str) else keywords
+        chosen = check_names(names, field="keywords", most=MOST_KEYWORDS, max_chars=KEYWORD_CHARS)
 
         def fill(batch: Batch) -> Topic:
-            return batch.put(msgspec.structs.replace(store.get(Topic, wanted, field="topic_id"), **values))
+            topic = store.get(Topic, wanted, field="topic_id")
+            given = {"user_keywords": chosen, "agent_keywords": (), "refined_by": "", "edited": True}
+            return batch.put(msgspec.structs.replace(topic, **given))
 
         return convert.topic(store.write(fill))
 

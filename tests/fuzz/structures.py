@@ -36,6 +36,7 @@ from memhop.index.tokenizer import tokenize
 from memhop.index.units import UnitTable
 from memhop.index.vectors import VectorIndex
 from memhop.repo import codec, vectors
+from memhop.repo.l0_profile import Profile
 from memhop.repo.record import Kind
 from tests.fuzz.hostile import INTEGERS
 from tests.fuzz.layout import HEADER_FIELDS, put, reseal
@@ -49,7 +50,9 @@ PROPERTIES: dict[str, tuple[Property, st.SearchStrategy[tuple[Any, ...]]]] = {}
 
 integers = st.sampled_from([value for value in INTEGERS if value < 2**64]) | st.integers(0, 2**64 - 1)
 _CONVERSIONS: dict[int, Callable[[Any], object]] = {
-    Kind.NOTE: convert.note, Kind.MESSAGE: convert.message, Kind.TOPIC: convert.topic, Kind.PROFILE: convert.profile,
+    Kind.NOTE: convert.note, Kind.MESSAGE: convert.message, Kind.TOPIC: convert.topic,
+    Kind.PROFILE: lambda record: convert.profile(record, ()),
+    Kind.PROFILE_LINE: lambda record: convert.profile(Profile(), [record]), Kind.PROFILE_CHANGE: convert.profile_change,
     Kind.GRAPH: convert.graph, Kind.KNOWLEDGE: convert.knowledge, Kind.CAPABILITY: convert.capability,
     Kind.EVENT: convert.event, Kind.SCENE: lambda record: convert.scene(record, 0),
 }  # fmt: skip
