@@ -336,6 +336,44 @@ class TestDelete:
         assert b"qxzzy" not in data
         assert b"vwkkj" in data
 
+    def test_an_earlier_name_of_a_scene_goes_with_the_words_it_was_made_of(self, tmp_path: Path) -> None:
+        """The host had renamed the scene, so that its name of now holds no word of the message."""
+        path = tmp_path / "b.meh"
+        with memory(path) as db:
+            first = db.search("the qxzzy boat leaks", NOW - DAY)
+            db.search("varnish helps", NOW - DAY + MINUTE, directed_l2_id=first.scene_id)
+            assert "qxzzy" in db.scenes.get(first.scene_id).name
+            db.scenes.rename(first.scene_id, "mine")
+            db.topics.delete(first.new_topic_id)
+            assert db.scenes.get(first.scene_id).name == "mine"
+            db.compact(keep_history=True)
+        assert b"qxzzy" not in path.read_bytes()
+
+    @pytest.mark.parametrize("which", ["first", "later"])
+    def test_a_name_made_of_a_message_goes_with_it_wherever_it_stood(self, tmp_path: Path, which: str) -> None:
+        path = tmp_path / "b.meh"
+        with memory(path) as db:
+            turns = [db.search("the kayak hull leaks", NOW - DAY, auto_create=True)]
+            scene = turns[0].scene_id
+            turns.append(db.search("qxzzy varnish helps", NOW - DAY + MINUTE, directed_l2_id=scene))
+            turns.append(db.search("qxzzying it", NOW - DAY + 2 * MINUTE, directed_l2_id=scene))
+            new = db.scenes.split(scene, [turns[1].new_topic_id, turns[2].new_topic_id])
+            assert "qxzzy" in new.name
+            for turn in turns[1:] if which == "later" else turns[2:0:-1]:
+                db.forget(turn.message_id, hard=True)
+            db.compact(keep_history=True)
+        assert b"qxzzy" not in path.read_bytes()
+
+    @pytest.mark.parametrize(("name", "left"), [("kayaking, Ann (1 May 2026)", False), ("hull, Bo (1 May 2026)", True)])
+    def test_a_name_may_hold_another_form_of_a_word(self, tmp_path: Path, name: str, left: bool) -> None:
+        with memory(tmp_path / "b.meh") as db:
+            turn = db.search("the kayaks leak", NOW - DAY)
+            db.search("varnish helps", NOW - DAY, directed_l2_id=turn.scene_id)
+            with db._store.writing() as batch:
+                batch.put(Scene(name=name, created_at=NOW), from_hex(turn.scene_id))
+            db.forget(turn.message_id, hard=True)
+            assert (db.scenes.get(turn.scene_id).name == name) is left
+
     def test_a_scene_of_forged_records(self, db: DB, scenes: list[str]) -> None:
         """A topic of no message that is its own parent and child once made deleting walk in a circle for ever."""
         with db._store.writing() as batch:

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from memhop import InvalidRequest
 from memhop.common.clock import ManualClock
 from memhop.repo.l2_context import Topic
 from tests.api.test_erasure import dangling
@@ -41,9 +39,9 @@ class Regrouping(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        for scene in range(3):
-            for _ in range(3):
-                self.say(scene, new=self.count % 3 == 0)
+        for _ in range(3):
+            for turn in range(4):
+                self.say(0, new=turn == 0)  # the scene of the newest turn
 
     def scenes(self) -> list[str]:
         return [scene.id for scene in every(self.db.scenes.list, page=50)]
@@ -71,32 +69,35 @@ class Regrouping(RuleBasedStateMachine):
     @precondition(lambda self: len(self.scenes()) > 1)
     @rule(one=places, two=places)
     def merge_scenes(self, one: int, two: int) -> None:
-        with suppress(InvalidRequest):
+        if self.chosen(one) != self.chosen(two):
             self.db.scenes.merge(self.chosen(one), [self.chosen(two)])
 
     @precondition(lambda self: self.scenes())
     @rule(place=places, often=st.integers(1, 4), named=st.booleans())
     def split_scene(self, place: int, often: int, named: bool) -> None:
         scene = self.chosen(place)
-        with suppress(InvalidRequest):
-            self.db.scenes.split(scene, self.roots(scene)[::often], "mine" if named else None)
+        ids = self.roots(scene)
+        if len(ids) > 1:
+            self.db.scenes.split(scene, ids[1::often], "mine" if named else None)
 
     @precondition(lambda self: self.scenes())
     @rule(place=places, start=st.integers(0, 3), number=st.integers(2, 4))
     def merge_topics(self, place: int, start: int, number: int) -> None:
-        scene = self.chosen(place)
-        with suppress(InvalidRequest):
-            self.db.topics.merge(self.roots(scene)[start : start + number])
+        ids = self.roots(self.chosen(place))
+        if len(ids) > 1:
+            start = min(start, len(ids) - 2)
+            self.db.topics.merge(ids[start : start + number])
 
-    @precondition(lambda self: self.scenes())
-    @rule(place=places, which=places)
-    def unmerge(self, place: int, which: int) -> None:
-        ids = self.topics(self.chosen(place))
-        fused = [id_ for id_ in ids if self.db.topics.get(id_).children]
-        if fused:
-            self.db.topics.unmerge(fused[which % len(fused)])
+    def fused(self) -> list[str]:
+        return sorted(id_ for scene in self.scenes() for id_ in self.topics(scene) if self.db.topics.get(id_).children)
 
-    @precondition(lambda self: self.scenes())
+    @precondition(lambda self: self.fused())
+    @rule(which=places)
+    def unmerge(self, which: int) -> None:
+        known = self.fused()
+        self.db.topics.unmerge(known[which % len(known)])
+
+    @precondition(lambda self: len(self.words) > 12)
     @rule(place=places, which=places)
     def delete_topic(self, place: int, which: int) -> None:
         ids = self.topics(self.chosen(place))
@@ -106,7 +107,7 @@ class Regrouping(RuleBasedStateMachine):
         for message in gone:
             del self.words[message]
 
-    @precondition(lambda self: len(self.scenes()) > 2)
+    @precondition(lambda self: len(self.scenes()) > 3)
     @rule(place=places)
     def delete_scene(self, place: int) -> None:
         for message in self.db.scenes.delete(self.chosen(place)).message_ids:
@@ -150,4 +151,4 @@ class Regrouping(RuleBasedStateMachine):
 
 
 TestRegrouping = Regrouping.TestCase
-TestRegrouping.settings = settings(max_examples=25, stateful_step_count=20, derandomize=True, deadline=None)
+TestRegrouping.settings = settings(max_examples=20, stateful_step_count=30, derandomize=True, deadline=None)
