@@ -18,7 +18,8 @@ from memhop.api.facts import Facts
 from memhop.api.knowledge import Knowledge
 from memhop.api.notes import Notes
 from memhop.api.profile import Profiles
-from memhop.api.scenes import Scenes, Topics
+from memhop.api.scenes import Scenes
+from memhop.api.topics import Topics
 from memhop.api.trajectory import Trajectory
 from memhop.common import errors
 

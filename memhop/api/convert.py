@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memhop.api import results
 from memhop.common.ids import to_hex
 from memhop.repo import l0_profile, l2_context, l3_facts, l3_knowledge, l4_archive, l5_capability, l7_trajectory
@@ -63,6 +65,14 @@ def topic(record: l2_context.Topic) -> results.Topic:
         message_ids=tuple(map(to_hex, record.messages)),
         children=tuple(map(to_hex, record.children)),
         knowledge=tuple(map(to_hex, record.graphs)),
+        parent=to_hex(record.parent) if record.parent else None,
+        statements=tuple(
+            results.Statement(text=text, message_ids=tuple(map(to_hex, cited)))
+            for text, cited in l2_context.statements(record)
+        ),
+        refined_by=record.refined_by or None,
+        pinned=record.pinned,
+        edited=record.edited,
     )
 
 
@@ -75,10 +85,13 @@ def scene(record: l2_context.Scene, topics: int) -> results.Scene:
         created_at=record.created_at,
         last_at=record.last_at,
         topics=topics,
+        fresh=record.fresh,
+        pinned=record.pinned,
+        edited=record.edited,
     )
 
 
-def profile(record: l0_profile.Profile) -> results.Profile:
+def profile(record: l0_profile.Profile, lines: Sequence[l0_profile.ProfileLine]) -> results.Profile:
     return results.Profile(
         name=record.name,
         role=record.role,
@@ -87,7 +100,26 @@ def profile(record: l0_profile.Profile) -> results.Profile:
         lexicon=record.lexicon,
         style_traits=record.style_traits,
         updated_at=record.updated_at or None,
-        brief=l0_profile.brief(record),
+        brief=l0_profile.brief(record, lines),
+        derived=tuple(map(_profile_line, lines)),
+        mood=l0_profile.axes(lines, "mood") or None,
+        traits=l0_profile.axes(lines, "trait") or None,
+    )
+
+
+def _profile_line(record: l0_profile.ProfileLine) -> results.ProfileLine:
+    return results.ProfileLine(
+        name=record.name,
+        value=record.value,
+        confidence=record.confidence,
+        evidence=tuple(map(to_hex, record.evidence)),
+        at=record.at,
+    )
+
+
+def profile_change(record: l0_profile.ProfileChange) -> results.ProfileChange:
+    return results.ProfileChange(
+        field=record.field, before=record.before, after=record.after, by=record.by, at=record.at
     )
 
 

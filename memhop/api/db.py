@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from memhop.api.notes import Notes
     from memhop.api.profile import Profiles
     from memhop.api.rotation import Rotation
-    from memhop.api.scenes import Scenes, Topics
+    from memhop.api.scenes import Scenes
+    from memhop.api.topics import Topics
     from memhop.api.trajectory import Trajectory
     from memhop.core.meh_file import MehFile
     from memhop.models.embed import Embedder
@@ -482,7 +483,7 @@ class DB:
     @property
     def topics(self) -> Topics:
         """L2 topics."""
-        from memhop.api.scenes import Topics
+        from memhop.api.topics import Topics
 
         return Topics(self._usable())
 

@@ -8,9 +8,10 @@ keeps history. With the record goes what was made of it:
     links of other notes, steps that name it    the others stay without the reference
     the topic of a message                      loses the keywords and the summary; erased with its last message
     a topic fused from that one                 loses keywords and summary, which were drawn from it
-    the scene of that topic                     loses the name made of the message; erased with its last topic, and
-                                                with it its engram and what it was associated with
-    facts, edges, lines of the profile          lose it as a source; erased with the last one
+    the scene of that topic                     loses a name that holds a word of the message, unless the host gave
+                                                it; erased with its last topic, and with it its engram and what it
+                                                was associated with
+    facts, edges, lines of the profile          lose it as a source, or go with it, see `references.without`
     the nodes and edges of a graph              erased; topics that were linked to it stay without the link
 
 Versions of the others that still held a reference or words are struck out of the history too. A record that is damaged
@@ -19,6 +20,7 @@ can be erased: the record index knows its kind. One that should lose a reference
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 
 _PAGE = 1_000
+_STEM_CHARS = 4  # which forms of a word have in common
+_WORD = re.compile(r"\w+")
 
 
 def erase_record(store: Store, kind: Kind, id_: int, *, field: str) -> bool:
@@ -160,9 +164,11 @@ class Erasure:
             if topic is None:
                 continue
             scene = self._readable(Scene, topic.scene)
-            if scene is not None and scene.created_at == topic.user_at and topic.messages[:1] == (id_,):
-                self._blank(msgspec.structs.replace(scene, name=dated(scene.created_at)))  # it was named after it
-                self.reached["scene names"] += 1
+            if scene is not None:
+                if _is_named_after(scene, message):
+                    scene = msgspec.structs.replace(scene, name=dated(scene.created_at))
+                    self.reached["scene names"] += 1
+                self._blank(scene)  # whatever it is called now: an earlier name may hold a word of it
             self._blank_fused(topic.parent)
             self.reached["topics"] += 1
             left = tuple(other for other in topic.messages if other != id_)
@@ -201,7 +207,7 @@ class Erasure:
         """After a topic has gone: those who name it, and its scene if nothing is left in it."""
         if topic.parent:
             self._referring[topic.parent] = Kind.TOPIC
-        if topic.scene:
+        if topic.scene and topic.scene not in self.gone:
             group = self._store.views.groups.page(topics_of(topic.scene), limit=len(self.gone) + 1)
             if all(id_ in self.gone for _, id_ in group):
                 self.reached["scenes"] += 1
@@ -242,3 +248,14 @@ class Erasure:
         if record is None and id_ not in self.gone and self._store.file.locate(id_) is not None:
             self.damaged.add(id_)
         return record
+
+
+def _is_named_after(scene: Scene, message: Record | None) -> bool:
+    """Whether a name that was made here may hold a word of the message, in whatever form."""
+    if scene.edited or scene.name == dated(scene.created_at):
+        return False
+    if not isinstance(message, Message):
+        return True  # who knows
+    text = f"{message.speaker} {message.text}".casefold()
+    subject = scene.name.rpartition(" (")[0] or scene.name
+    return any(word[:_STEM_CHARS] in text for word in _WORD.findall(subject.casefold()))

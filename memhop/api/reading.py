@@ -10,7 +10,7 @@ from memhop.api.space import space_used
 from memhop.common.config import LIMITS
 from memhop.common.errors import NotFound
 from memhop.common.ids import from_hex, to_hex
-from memhop.repo.l0_profile import PROFILE_ID, Profile
+from memhop.repo.l0_profile import PROFILE_ID, Profile, derived
 from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact, period
 from memhop.repo.l3_knowledge import KnowledgeNode
@@ -38,7 +38,7 @@ def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
     found = search_turn(recaller, turn)
     store = recaller.store
     recalled = _recall(found.recalled)
-    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile())
+    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile(), derived(store))
     cards = matching_cards(store, found.recalled, LIMITS.capabilities)
     return results.SearchResult(
         profile=profile,

@@ -94,6 +94,13 @@ def check_int(value: object, *, field: str, low: int, high: int) -> int:
     raise InvalidRequest(f"{value!r:.40} is not allowed", field=field, allowed=f"a whole number from {low} to {high}")
 
 
+def check_flag(value: object, *, field: str) -> bool:
+    """True or False, and nothing that only counts as one."""
+    if isinstance(value, bool):
+        return value
+    raise InvalidRequest(f"a {type(value).__name__} is not a bool", field=field, allowed="True or False")
+
+
 def check_choice(value: object, *, field: str, choices: tuple[str, ...]) -> str:
     """One of a fixed set of words."""
     if isinstance(value, str) and value in choices:

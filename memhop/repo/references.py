@@ -16,8 +16,8 @@ id either.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,6 +32,8 @@ from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record
 from memhop.repo.vectors import EmbedFailure, TokenBasis
+
+R = TypeVar("R", bound=Record)
 
 _ANY = None  # also kinds of a newer build
 _SCENE, _TOPIC, _GRAPH = frozenset({Kind.SCENE}), frozenset({Kind.TOPIC}), frozenset({Kind.GRAPH})
@@ -127,3 +129,20 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         case Topic() if not (rest.messages or rest.children or rest.summary):
             return None
     return rest
+
+
+def redirected(record: R, to: Mapping[int, int]) -> R:
+    """The record with references to the keys of `to` replaced by the values, each id once in a list of them.
+
+    The same object if there were none. Where an id is made of what it names, as that of a hyperedge, that is left to
+    the caller.
+    """
+    changed: dict[str, Any] = {}
+    for field in REFERENCES.get(type(record), ()):
+        value = getattr(record, field)
+        if isinstance(value, tuple):
+            if not to.keys().isdisjoint(value):
+                changed[field] = tuple(dict.fromkeys(to.get(id_, id_) for id_ in value))
+        elif value in to:
+            changed[field] = to[value]
+    return msgspec.structs.replace(record, **changed) if changed else record

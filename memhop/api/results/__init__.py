@@ -3,14 +3,18 @@
 Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
-    base      Result and Page                     layers    records of the layers
-    recall    what recall and search return       knowledge graphs, nodes, edges and facts
-    erasure   what forgetting returns
-    upkeep    statistics, checks, copies, repair
+    base        Result and Page
+    erasure     what forgetting returns
+    knowledge   graphs, nodes, edges and facts
+    layers      records of the layers
+    profile     who the agent is and whom it serves
+    recall      what recall and search return
+    scenes      scenes and topics
+    upkeep      statistics, checks, copies, repair
 """
 
 from memhop.api.results.base import Page, Result
-from memhop.api.results.erasure import Forgotten, Purged, Receipt
+from memhop.api.results.erasure import Deleted, Forgotten, Purged, Receipt
 from memhop.api.results.knowledge import (
     Fact,
     Graph,
@@ -22,8 +26,10 @@ from memhop.api.results.knowledge import (
     Path,
     Subgraph,
 )
-from memhop.api.results.layers import Capability, Event, Message, Note, Profile, Scene, Topic
+from memhop.api.results.layers import Capability, Event, Message, Note
+from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
+from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -51,6 +57,7 @@ __all__ = [
     "Capability",
     "Channel",
     "Compacted",
+    "Deleted",
     "Diagnosis",
     "Event",
     "Explanation",
@@ -73,6 +80,8 @@ __all__ = [
     "Pending",
     "Problem",
     "Profile",
+    "ProfileChange",
+    "ProfileLine",
     "Purged",
     "Recall",
     "Receipt",
@@ -81,10 +90,13 @@ __all__ = [
     "Restored",
     "Result",
     "Scene",
+    "SceneContext",
     "SearchResult",
     "SpaceUse",
+    "Statement",
     "Stats",
     "Subgraph",
     "Topic",
+    "TopicContext",
     "Verified",
 ]

@@ -50,50 +50,6 @@ class Message(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Topic(Result):
-    """One turn of a scene, or a fused group of turns. `scene_id` is None if a repair could not save the scene."""
-
-    id: str
-    scene_id: str | None
-    depth: int
-    user_keywords: tuple[str, ...]
-    agent_keywords: tuple[str, ...]
-    summary: str | None
-    user_at: int
-    agent_at: int | None
-    message_ids: tuple[str, ...]
-    children: tuple[str, ...]
-    knowledge: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Scene(Result):
-    """A stretch of conversation about one subject."""
-
-    id: str
-    name: str
-    project: str
-    session: str | None
-    created_at: int
-    last_at: int
-    topics: int
-
-
-@dataclass(frozen=True, slots=True)
-class Profile(Result):
-    """What the host set. `brief` is the same in at most four lines."""
-
-    name: str
-    role: str
-    personality: str
-    preferences: dict[str, str]
-    lexicon: dict[str, str]
-    style_traits: tuple[str, ...]
-    updated_at: int | None
-    brief: str
-
-
-@dataclass(frozen=True, slots=True)
 class Capability(Result):
     """A capability card. `id` is None for cards that come with MemHop."""
 
