@@ -22,10 +22,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "search": frozenset(
         {"repo", "models", "common", "index.tokenizer", "index.late", "index.bm25", "index.units"}
     ),
-    "dream": frozenset({"repo", "models"}),
+    "dream": frozenset({"repo", "models", "common"}),
     "api": frozenset(
         {
-            "search", "repo", "models", "common",
+            "dream", "search", "repo", "models", "common",
             "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.repair", "core.verify",
             "core.backup", "core.lock", "core.restore", "core.side_files",
         }

@@ -25,7 +25,7 @@ from memhop.api import (
     trajectory,
 )
 from memhop.api import results as results_package
-from memhop.api.results import base, erasure, layers, recall, upkeep
+from memhop.api.results import base, erasure, layers, procedures, recall, upkeep
 from memhop.common import errors
 
 
@@ -38,7 +38,7 @@ def _classes(module: ModuleType) -> list[type]:
 
 
 NAMESPACES = (namespace, archive, notes, scenes, profile, knowledge, capabilities, trajectory)
-RESULTS = [cls for module in (base, erasure, layers, recall, upkeep) for cls in _classes(module)]
+RESULTS = [cls for module in (base, erasure, layers, procedures, recall, upkeep) for cls in _classes(module)]
 CLASSES = [
     db.DB,
     *_classes(backups),

@@ -5,12 +5,26 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
 
     base      Result and Page                     layers    records of the layers
     recall    what recall and search return       erasure   what forgetting returns
-    upkeep    statistics, checks, copies, repair
+    upkeep    statistics, checks, copies, repair  procedures  cards, trajectories, usage
 """
 
 from memhop.api.results.base import Page, Result
 from memhop.api.results.erasure import Forgotten, Purged, Receipt
-from memhop.api.results.layers import Capability, Event, Graph, KnowledgeNode, Message, Note, Profile, Scene, Topic
+from memhop.api.results.layers import Graph, KnowledgeNode, Message, Note, Profile, Scene, Topic
+from memhop.api.results.procedures import (
+    Capability,
+    CardMatch,
+    Crystallized,
+    CrystallizedCard,
+    Event,
+    ImportedCard,
+    ImportedCards,
+    Pruned,
+    RefusedCard,
+    Session,
+    TrajectoryStats,
+    Usage,
+)
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
 from memhop.api.results.upkeep import (
     BackfillReport,
@@ -37,8 +51,11 @@ __all__ = [
     "Backup",
     "BackupFile",
     "Capability",
+    "CardMatch",
     "Channel",
     "Compacted",
+    "Crystallized",
+    "CrystallizedCard",
     "Diagnosis",
     "Event",
     "Explanation",
@@ -46,6 +63,8 @@ __all__ = [
     "Forgotten",
     "Graph",
     "Hit",
+    "ImportedCard",
+    "ImportedCards",
     "KnowledgeNode",
     "Lost",
     "Mended",
@@ -55,17 +74,22 @@ __all__ = [
     "Pending",
     "Problem",
     "Profile",
+    "Pruned",
     "Purged",
     "Recall",
     "Receipt",
     "Recovered",
+    "RefusedCard",
     "Repaired",
     "Restored",
     "Result",
     "Scene",
     "SearchResult",
+    "Session",
     "SpaceUse",
     "Stats",
     "Topic",
+    "TrajectoryStats",
+    "Usage",
     "Verified",
 ]

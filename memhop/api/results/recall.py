@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memhop.api.results.base import Result
-from memhop.api.results.layers import Capability, Profile, Topic
+from memhop.api.results.layers import Profile, Topic
+from memhop.api.results.procedures import Capability
 
 
 @dataclass(frozen=True, slots=True)
