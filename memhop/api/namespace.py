@@ -39,23 +39,25 @@ class Namespace:
         self, record_type: type[Record], group: int, convert_one: Any, limit: int, cursor: str | None, newest: bool
     ) -> results.Page:
         limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
-        after = _place(cursor)
+        after = place_of(cursor)
         store = self._store
         with store.lock:
             places = store.places(group, after=after, limit=limit + 1, descending=newest)
             found = store.at_places(record_type, places[:limit])
         return results.Page(
             items=tuple(convert_one(record) for _, record in found),
-            next=_cursor(places[limit - 1]) if len(places) > limit else None,
+            next=cursor_of(places[limit - 1]) if len(places) > limit else None,
             damaged=min(limit, len(places)) - len(found),
         )
 
 
-def _cursor(place: tuple[int, int]) -> str:
+def cursor_of(place: tuple[int, int]) -> str:
+    """The cursor of a place in a listing."""
     return f"{place[0]}.{to_hex(place[1])}"
 
 
-def _place(cursor: str | None) -> tuple[int, int] | None:
+def place_of(cursor: str | None) -> tuple[int, int] | None:
+    """The place a cursor stands for. Raises InvalidRequest."""
     if cursor is None:
         return None
     match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None

@@ -8,7 +8,7 @@
     Note                  -> what it links to, of any kind      EmbedFailure   -> its vector space
     Usage                 -> what was recalled                  TokenBasis     -> its vector space
 
-What a DreamStep changed is history, not a reference: it may be gone since.
+What a DreamStep changed and what undoing a Dream removed is history, not a reference: it may be gone since.
 A slab refers to its space, and to its basis if it has one (`vectors.slab_references`); the owners of its rows are
 names of texts, not ids of records, and so is the owner of an EmbedFailure. The number of an event in its session is no
 id either.

@@ -5,10 +5,21 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
 
     base      Result and Page                     layers    records of the layers
     recall    what recall and search return       erasure   what forgetting returns
+    dreams    dreams and exports
     upkeep    statistics, checks, copies, repair
 """
 
 from memhop.api.results.base import Page, Result
+from memhop.api.results.dreams import (
+    DreamChange,
+    DreamReport,
+    Exported,
+    FieldChange,
+    RecordChange,
+    StageReport,
+    Stayed,
+    Undone,
+)
 from memhop.api.results.erasure import Forgotten, Purged, Receipt
 from memhop.api.results.layers import Capability, Event, Graph, KnowledgeNode, Message, Note, Profile, Scene, Topic
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
@@ -40,8 +51,12 @@ __all__ = [
     "Channel",
     "Compacted",
     "Diagnosis",
+    "DreamChange",
+    "DreamReport",
     "Event",
     "Explanation",
+    "Exported",
+    "FieldChange",
     "Finding",
     "Forgotten",
     "Graph",
@@ -58,6 +73,7 @@ __all__ = [
     "Purged",
     "Recall",
     "Receipt",
+    "RecordChange",
     "Recovered",
     "Repaired",
     "Restored",
@@ -65,7 +81,10 @@ __all__ = [
     "Scene",
     "SearchResult",
     "SpaceUse",
+    "StageReport",
     "Stats",
+    "Stayed",
     "Topic",
+    "Undone",
     "Verified",
 ]
