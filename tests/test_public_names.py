@@ -16,6 +16,8 @@ from memhop.api import (
     backups,
     capabilities,
     db,
+    dreaming,
+    dreams,
     knowledge,
     namespace,
     notes,
@@ -26,6 +28,7 @@ from memhop.api import (
 )
 from memhop.api import results as results_package
 from memhop.api.results import base, erasure, layers, recall, upkeep
+from memhop.api.results import dreams as dream_results
 from memhop.common import errors
 
 
@@ -37,8 +40,8 @@ def _classes(module: ModuleType) -> list[type]:
     ]
 
 
-NAMESPACES = (namespace, archive, notes, scenes, profile, knowledge, capabilities, trajectory)
-RESULTS = [cls for module in (base, erasure, layers, recall, upkeep) for cls in _classes(module)]
+NAMESPACES = (namespace, archive, dreams, dreaming, notes, scenes, profile, knowledge, capabilities, trajectory)
+RESULTS = [cls for module in (base, dream_results, erasure, layers, recall, upkeep) for cls in _classes(module)]
 CLASSES = [
     db.DB,
     *_classes(backups),

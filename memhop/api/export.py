@@ -29,7 +29,6 @@ from memhop.common.errors import Corrupt, InvalidRequest, StorageError
 from memhop.common.ids import to_hex
 from memhop.core.backup import claimed
 from memhop.core.disk import FileDisk, hint_of, reason, write_all
-from memhop.core.recovery import LEFTOVERS
 from memhop.core.side_files import beside
 from memhop.repo import codec
 from memhop.repo.plain import plain
@@ -43,7 +42,7 @@ FORMAT = "memhop-export"
 VERSION = 1
 TEMPORARY = ".exporting"
 _HEAD = json.dumps({"format": FORMAT, "version": VERSION}, separators=(",", ":")).encode() + b"\n"
-_OWN = (*LEFTOVERS, ".lock", ".preview")
+_OWN = (".lock", ".new", ".compact", ".restore", ".preview")  # suffixes of files that belong to a memory
 _CHUNK = 1024 * 1024
 _EXPORTED = [kind for kind in Kind if kind < Kind.SPACE]
 

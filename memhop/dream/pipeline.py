@@ -249,7 +249,8 @@ class _Run:
         for record in change.puts:
             batch.put(record)
         for record in change.deletes:
-            batch.delete(record.KIND, record.id)
+            # A line's words are out of reach of a later erasure: history that is kept must not hold them.
+            batch.delete(record.KIND, record.id, purge=record.KIND is Kind.PROFILE_LINE)
         return True
 
     def _write_down(self, batch: Batch, done: list[Change], tally: _Tally) -> None:

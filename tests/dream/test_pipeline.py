@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,7 @@ def test_a_preview_changes_nothing_and_tells_what_will_happen(tmp_path: Path, mo
         assert path.read_bytes() == before
         assert sorted(file.name for file in tmp_path.iterdir()) == ["a.meh", "a.meh.lock"]
         report = db.dream()
-        told = [(stage.name, stage.proposed, stage.applied, stage.changed, stage.skipped) for stage in preview.stages]
-        assert told == [(stage.name, stage.proposed, stage.applied, stage.changed, stage.skipped) for stage in report.stages]
+        for told, done in zip(preview.stages, report.stages, strict=True):
+            assert dataclasses.replace(told, ms=0) == dataclasses.replace(done, ms=0)
         assert preview.dry_run
         assert preview.changes == db.dreams.diff(1, limit=1000).items
