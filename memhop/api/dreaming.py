@@ -15,10 +15,12 @@ from memhop.common.ids import from_hex
 
 if TYPE_CHECKING:
     from memhop.api import results
-    from memhop.dream.pipeline import Ledger, Outcome
+    from memhop.dream.pipeline import Ledger
+    from memhop.dream.purse import Purse
     from memhop.dream.stage import Stage
     from memhop.models.chat import ChatModel
     from memhop.models.metered import Budget
+    from memhop.repo.dreams import Dream
     from memhop.repo.l2_context import Scene
     from memhop.repo.store import Store
 
@@ -92,6 +94,7 @@ class Dreamer:
         self._settings = settings or Dreaming()
         self._busy = threading.Lock()
         self._closing = threading.Event()
+        self._purse: Purse | None = None
         self._wake = threading.Condition()  # guards the next three
         self._thread: threading.Thread | None = None
         self._next = 0  # a scene with a turn after which a dream seemed due
@@ -120,39 +123,56 @@ class Dreamer:
             stages = self.stages(model=self._llm is not None)
         with self.alone():
             if not dry_run:
-                outcome = self._run(store, stages, scene, max_seconds, trigger)
-                if outcome.error is not None:
-                    raise outcome.error
-                return dreams.report(store, outcome.dream)
+                ledger = self._ledger(store, writes=True)
+                return dreams.report(store, self._run(store, stages, scene, max_seconds, trigger, ledger))
             from memhop.api.preview import private_copy
 
+            ledger = self._ledger(store, writes=False)
             with private_copy(store) as copy:
-                outcome = self._run(copy, stages, scene, max_seconds, trigger)
-                if outcome.error is not None:
-                    raise outcome.error
-                return dreams.preview(copy, outcome.dream)
+                return dreams.preview(copy, self._run(copy, stages, scene, max_seconds, trigger, ledger))
 
     def _run(
-        self, store: Store, stages: Sequence[Stage], scene: int, max_seconds: float | None, trigger: str
-    ) -> Outcome:
+        self,
+        store: Store,
+        stages: Sequence[Stage],
+        scene: int,
+        max_seconds: float | None,
+        trigger: str,
+        ledger: Ledger,
+    ) -> Dream:
         from memhop.dream.pipeline import Settings, run
 
         deadline = None if max_seconds is None else time.monotonic() + max_seconds
-        return run(
+        outcome = run(
             store,
             stages,
             now_ms=store.clock.now_ms(),
             scene=scene,
             trigger=trigger,
             settings=Settings(self._settings.max_share, self._settings.min_topics),
-            ledger=self._ledger(store),
+            ledger=ledger,
             stopping=lambda: self._closing.is_set() or (deadline is not None and time.monotonic() >= deadline),
         )
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.dream
 
-    def _ledger(self, store: Store) -> Ledger:
+    def _ledger(self, store: Store, *, writes: bool) -> Ledger:
         from memhop.dream.pipeline import Ledger
 
-        return Ledger()
+        if self._llm is None:
+            return Ledger()
+        from memhop.dream.purse import Account
+
+        return Account(self._purse_of(self._llm, store), writes=writes)
+
+    def _purse_of(self, llm: ChatModel, store: Store) -> Purse:
+        from memhop.dream.purse import Purse
+
+        with self._wake:
+            if self._purse is None:
+                self._purse = Purse(store, llm, self._budget)
+            return self._purse
 
     @contextmanager
     def alone(self) -> Iterator[None]:

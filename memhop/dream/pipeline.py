@@ -59,7 +59,7 @@ class Spent(NamedTuple):
 
 
 class Ledger:
-    """No model: nothing is spent. `dream/ledger.py` has the other one."""
+    """No model: nothing is spent. `dream/purse.py` has the other one."""
 
     chat: ChatModel | None = None
 
@@ -74,7 +74,7 @@ class Ledger:
 class Outcome(NamedTuple):
     """How a run ended.
 
-    `dream` has the id 0, and number 0, if nothing was written. `refused` is the error of a stage that broke off.
+    `dream` has the id 0, and number 0, if nothing was written. `error` made a stage break off, and ended the dream.
     """
 
     dream: Dream
