@@ -9,5 +9,12 @@ if TYPE_CHECKING:
 
 
 def stages_of(*, model: bool) -> tuple[Stage, ...]:
-    """All stages; those that a model alone can do only where there is one."""
-    return ()
+    """All stages; those that only a model can do are left out without one."""
+    return enriching(model=model)
+
+
+def enriching(*, model: bool) -> tuple[Stage, ...]:
+    """Those that only a model can do: what `backfill` drains as well."""
+    from memhop.dream.keywords import Keywords
+
+    return (Keywords(),) if model else ()

@@ -248,6 +248,7 @@ def update(
                 topic,
                 messages=(*topic.messages, message.id),
                 agent_keywords=merged,
+                refined_by="",
                 agent_at=max(topic.agent_at, at),
             )
         )
