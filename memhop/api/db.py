@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memhop.common.clock import Clock, SystemClock
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from memhop.models.metered import Budget
     from memhop.repo.store import Store
     from memhop.search.recall import Recaller
+    from memhop.search.turn import OfflineWords
 
 
 class DB:
@@ -437,6 +439,7 @@ class DB:
                 limit=limit,
                 token_budget=token_budget,
             ),
+            self._words,
         )
         self._said(found.scene_id)
         return found
@@ -474,10 +477,20 @@ class DB:
                 role=role,
                 speaker=speaker,
                 external_id=external_id,
+                words=self._words,
             )
         )
         self._said(message.scene_id)
         return message
+
+    @property
+    def _words(self) -> OfflineWords:
+        """How the keywords of a turn are chosen."""
+        if self._llm_on_write:
+            return self._dreamer.words(self._open_store())
+        from memhop.search.turn import OfflineWords
+
+        return OfflineWords()
 
     def _said(self, scene_id: str | None) -> None:
         """A turn was stored: that may make a dream due."""
@@ -535,23 +548,29 @@ class DB:
     # -- enrichment ------------------------------------------------------------------------------------------
 
     def pending(self) -> results.Pending:
-        """What waits for the embedder."""
+        """What waits for the embedder, and for the model that refines keywords."""
         from memhop.api.backfill import pending
 
-        return pending(self._store, self._embedder)
+        return pending(self._store, self._embedder, model=self._llm is not None)
 
     def backfill(self, max_seconds: float | None = None) -> results.BackfillReport:
-        """Embed what has no vector yet. Each batch is committed, so that it can be stopped and resumed.
+        """Embed what has no vector yet, then let the model refine keywords. Each batch is committed, so that it can be
+        stopped and resumed. What the model changes is a dream, which can be undone.
 
         Args:
             max_seconds: Stop after about this long. None: when nothing is left that can be tried now.
 
         Returns:
-            A report. A failing embedder ends it early with a `reason`, and never raises.
+            A report. A failing embedder or model ends it early with a `reason`, and never raises.
+
+        Raises:
+            ConfigError: the memory was opened without either of them.
         """
         from memhop.api.backfill import backfill
 
-        return backfill(self._store, self._embedder, max_seconds)
+        store = self._store
+        refine = partial(self._dreamer.refine, store) if self._llm is not None else None
+        return backfill(store, self._embedder, max_seconds, refine)
 
     # -- layers ----------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memhop.repo.dreams import Dream
     from memhop.repo.l2_context import Scene
     from memhop.repo.store import Store
+    from memhop.search.turn import OfflineWords
 
 FIRST_PAUSE_S = 60.0  # after a dream that failed
 LONGEST_PAUSE_S = 3_600.0
@@ -95,6 +96,7 @@ class Dreamer:
         self._busy = threading.Lock()
         self._closing = threading.Event()
         self._purse: Purse | None = None
+        self._words: OfflineWords | None = None
         self._wake = threading.Condition()  # guards the next three
         self._thread: threading.Thread | None = None
         self._next = 0  # a scene with a turn after which a dream seemed due
@@ -173,6 +175,21 @@ class Dreamer:
             if self._purse is None:
                 self._purse = Purse(store, llm, self._budget)
             return self._purse
+
+    def refine(self, store: Store, max_seconds: float | None) -> results.DreamReport:
+        """Do what only a model can do, and a dream would do as well: for `DB.backfill`."""
+        from memhop.dream.stages import enriching
+
+        return self.dream(store, max_seconds=max_seconds, trigger="backfill", stages=enriching(model=True))
+
+    def words(self, store: Store) -> OfflineWords:
+        """How the keywords of a turn are chosen, where the model is asked."""
+        if self._words is None:
+            from memhop.api.on_write import ModelWords
+
+            assert self._llm is not None
+            self._words = ModelWords(self._purse_of(self._llm, store))
+        return self._words
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -292,9 +309,9 @@ class Dreamer:
         from memhop.repo.l2_context import FRESH_SCENES, Scene
 
         report = self.dream(store, scene, trigger=trigger)
-        notices = [stage.notice for stage in report.stages if stage.notice]
-        if notices:
-            self._failed(notices[0])
+        failures = [stage.failure for stage in report.stages if stage.failure]
+        if failures:
+            self._failed(failures[0])
         else:
             self.last_error, self._rest_until, self._pause = None, 0.0, 0.0
         with store.lock:  # what it had no use or budget for makes no other one due

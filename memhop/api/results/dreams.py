@@ -34,6 +34,11 @@ class StageReport(Result):
     ms: int
     notice: str | None
 
+    @property
+    def failure(self) -> str | None:
+        """Why the model could not be used, None if it could, or was not asked."""
+        return self.notice or next((reason for reason in self.skipped if reason.startswith("model: ")), None)
+
 
 @dataclass(frozen=True, slots=True)
 class FieldChange(Result):
