@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from memhop.common.clock import time_or_now
+from memhop.common.clock import time_or_now, zone_of
 from memhop.common.config import LIMITS, check_choice, check_name, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
@@ -35,6 +35,7 @@ from memhop.repo.l3_knowledge import Graph
 from memhop.repo.l4_archive import Message
 from memhop.repo.record import Kind, Layer, all_of, label
 from memhop.search.channels import coverage_by_unit
+from memhop.search.mentions import spans
 from memhop.search.query import ROLES, Request
 from memhop.search.sparse import Workspace
 
@@ -110,6 +111,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     )
     recalled = recaller.recall(request)
     words = tuple(keywords(text, KEYWORDS))
+    named = spans(text, at, zone_of(turn.timestamp))
     with store.writing() as batch:
         known = known_message(store, Message(text=text, session=session, external_id=external_id))
         if known is not None and not (known.topic and known.scene):
@@ -149,6 +151,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
             external_id=external_id,
             scene=scene.id,
             topic=topic.id,
+            spans=named,
         )
         message = batch.new(message, session, at, speaker, text)
         topic = batch.put(msgspec.structs.replace(topic, messages=(message.id,)))
@@ -214,6 +217,7 @@ def update(
     who = name_or("", speaker, field="speaker")
     name = name_or("", external_id, field="external_id")
     words = tuple(keywords(said, KEYWORDS))
+    named = spans(said, at, zone_of(timestamp))
 
     def fill(batch: Batch) -> Message:
         topic = store.get(Topic, id_, field="topic_id")
@@ -237,6 +241,7 @@ def update(
                 external_id=name,
                 scene=topic.scene,
                 topic=topic.id,
+                spans=named,
             ),
             topic.id,
             at,
