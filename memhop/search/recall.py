@@ -207,7 +207,7 @@ class Recaller:
         everything = [words.lexical.docs, words.entity.docs, in_time.docs, *(scores.docs for scores in found.values())]
         docs = union(everything)
         lexical, entity = words.lexical.at(docs), words.entity.at(docs)
-        time = in_time.among(docs, query, at).astype(np.float64)
+        time = in_time.among(docs, query, at)
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
         return _Scored(
             docs=docs,
@@ -490,10 +490,12 @@ class _InTime(NamedTuple):
     spoken: NDArray[np.int64]  # those of them whose text speaks of the time
     matched: int
 
-    def among(self, docs: NDArray[np.int64], query: Query, at: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which candidates are from the times the question speaks of, or speak of them themselves."""
-        inside = channels.in_windows(query.windows, at[docs])
-        return inside | np.isin(docs, self.spoken, assume_unique=True) if len(self.spoken) else inside
+    def among(self, docs: NDArray[np.int64], query: Query, at: NDArray[np.int64]) -> NDArray[np.float64]:
+        """1 for candidates from the times the question speaks of, more for those that speak of them themselves."""
+        inside = channels.in_windows(query.windows, at[docs]).astype(np.float64)
+        if len(self.spoken):
+            inside[np.isin(docs, self.spoken, assume_unique=True)] = EVIDENCE.spoken
+        return inside
 
 
 def _in_time(query: Query, at: NDArray[np.int64], views: Views, mask: NDArray[np.bool_]) -> _InTime:

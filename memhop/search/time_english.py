@@ -168,8 +168,9 @@ def _away(count: str, name: str, direction: int, said: Said) -> Stretch | None:
 
 def _iso(match: re.Match[str], said: Said) -> Stretch | None:
     year, day = int(match["y11"]), match["d11"]
-    if not said.asked and (not 1900 <= year < 2100 or (not day and "." in match[0])):
-        return None  # a serial or price rather
+    serial = not 1900 <= year < 2100 or (not day and "." in match[0]) or said.just_before(match, 1) in tuple("-./")
+    if serial and not said.asked:
+        return None
     return dates.dated(year, int(match["m11"]), int(day) if day else None, -1, said.today)
 
 
