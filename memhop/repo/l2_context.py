@@ -6,9 +6,11 @@ Depth 1 is a raw turn; 2, 3 and 4 are reached when consolidation absorbs it (kep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
+from memhop.repo.l4_archive import dated
 from memhop.repo.record import Count, Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
 
 
@@ -70,6 +72,8 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
         found = [Listing(all_of(self.KIND), self.user_at)]
         if self.scene:
             found.append(Listing(topics_of(self.scene), self.user_at))
+        if not (self.children or self.refined_by or self.edited or self.pinned):
+            found.append(Listing(UNREFINED, self.user_at))
         return found
 
     def unit(self) -> Unit | None:
@@ -85,6 +89,11 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+NAME_KEYWORDS = 3  # in a scene's name
+NAME_CHARS = 120  # of a scene's name, its date aside
+_OPENING_CHARS = 40  # of a text that names a scene, for want of keywords
+
+UNREFINED = label("topics", "unrefined", "by a model")  # the group of raw turns that no model has found keywords for
 FRESH_SCENES = label("scenes", "fresh", "of dreams")  # the group of scenes that no dream has seen as they are
 
 
@@ -96,3 +105,20 @@ def fused_id(scene: int, members: tuple[int, ...]) -> int:
 def topics_of(scene: int) -> int:
     """The group of topics in a scene, by the time of the user's message."""
     return label("topics", scene)
+
+
+def scene_name(keywords: Sequence[str], text: str, at: int) -> str:
+    """A name for people: "walnuts, Mara, cake (8 May 2023)".
+
+    Args:
+        keywords: Most telling first; the first three are used, each once whatever its case.
+        text: Its beginning stands in where there are no keywords.
+        at: A time of the scene, ms; the name ends with its day in UTC, and is that day where nothing else is known.
+    """
+    telling: dict[str, str] = {}
+    for word in keywords:
+        telling.setdefault(word.casefold(), word)
+    flat = [" ".join(word.split()) for word in telling.values() if not word.isspace()]
+    subject = ", ".join(flat[:NAME_KEYWORDS]) or " ".join(text[: 10 * _OPENING_CHARS].split())[:_OPENING_CHARS]
+    subject = subject[:NAME_CHARS].strip()
+    return f"{subject} ({dated(at)})" if subject else dated(at)

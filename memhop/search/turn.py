@@ -52,7 +52,6 @@ CROWDING = 0.1
 ENOUGH_TERMS = 3  # in common with one message, for its coverage to count in full
 CANDIDATES = 50  # units whose scenes are weighed
 KEYWORDS = 12  # kept per message
-NAME_KEYWORDS = 3  # in a scene's name
 EDGE_STEP = 0.3  # how far one shared recall moves an edge's weight towards 1
 EDGE_SCENES = 2  # other scenes that one turn links to
 
@@ -113,6 +112,8 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
     words = tuple(keywords(text, KEYWORDS))
     named = spans(text, at, zone_of(turn.timestamp))
     with store.writing() as batch:
+        if graph is not None:
+            store.get(Graph, graph, field="directed_l3_id")  # it may have been deleted since it was looked in
         known = known_message(store, Message(text=text, session=session, external_id=external_id))
         if known is not None and not (known.topic and known.scene):
             raise InvalidRequest(
@@ -126,7 +127,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
             scene = choose_scene(store, recalled.query.terms, at=at, session=session, project=project)
         new_scene = scene is None
         if scene is None:
-            name = _scene_name(words, text, at)
+            name = l2_context.scene_name(words, text, at)
             scene = batch.new(
                 Scene(name=name, project=project, session=session, created_at=at, last_at=at, fresh=1),
                 name,
@@ -254,6 +255,7 @@ def update(
                 topic,
                 messages=(*topic.messages, message.id),
                 agent_keywords=merged,
+                refined_by="",
                 agent_at=max(topic.agent_at, at),
             )
         )
@@ -297,11 +299,6 @@ def _last_turn(store: Store, session: str, at: int) -> Message | None:
     group = l4_archive.session_group(session) if session else all_of(Kind.MESSAGE)
     page = store.listed(Message, group, after=(at + 1, 0), limit=1, descending=True)
     return page[0][1] if page else None
-
-
-def _scene_name(words: tuple[str, ...], text: str, at: int) -> str:
-    subject = ", ".join(words[:NAME_KEYWORDS]) or " ".join(text.split())[:40]
-    return f"{subject[:120]} ({l4_archive.dated(at)})"
 
 
 def _link_in_time(store: Store, batch: Batch, scene: Scene, session: str, at: int) -> None:
