@@ -204,12 +204,12 @@ class Recaller:
             else:
                 uses.append(ChannelUse(name, False, reason or "this embedder gives no token ids", 0))
         at = views.units.column("at")
-        in_time = _newest_in(query, at, allowed.mask)
+        in_time = _in_time(query, at, views, allowed.mask)
         uses.append(_use("time", in_time.matched, idle="the question names no date or span"))
         everything = [words.lexical.docs, words.entity.docs, in_time.docs, *(scores.docs for scores in found.values())]
         docs = union(everything)
         lexical, entity = words.lexical.at(docs), words.entity.at(docs)
-        time = channels.in_windows(query.windows, at[docs]).astype(np.float64)
+        time = in_time.among(docs, query, at)
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
         return _Scored(
             docs=docs,
@@ -512,18 +512,31 @@ def _to_compare(words: channels.Words, pooled: Scores) -> NDArray[np.int64]:
 
 class _InTime(NamedTuple):
     docs: NDArray[np.int64]
+    spoken: NDArray[np.int64]  # those of them whose text speaks of the time
     matched: int
 
+    def among(self, docs: NDArray[np.int64], query: Query, at: NDArray[np.int64]) -> NDArray[np.float64]:
+        """1 for candidates from the times the question speaks of, more for those that speak of them themselves."""
+        inside = channels.in_windows(query.windows, at[docs]).astype(np.float64)
+        if len(self.spoken):
+            inside[np.isin(docs, self.spoken, assume_unique=True)] = EVIDENCE.spoken
+        return inside
 
-def _newest_in(query: Query, at: NDArray[np.int64], mask: NDArray[np.bool_]) -> _InTime:
-    """The units from the times the question speaks of, the newest of them if they are very many."""
+
+def _in_time(query: Query, at: NDArray[np.int64], views: Views, mask: NDArray[np.bool_]) -> _InTime:
+    """The units from the times the question speaks of, the newest of them if they are very many, and those that speak
+    of these times."""
     if not query.windows:
-        return _InTime(np.zeros(0, np.int64), 0)
+        nothing = np.zeros(0, np.int64)
+        return _InTime(nothing, nothing, 0)
     docs = np.flatnonzero(channels.in_windows(query.windows, at) & mask)
     matched = len(docs)
     if matched > channels.CANDIDATES:
         docs = np.sort(docs[np.lexsort((docs, -at[docs]))[: channels.CANDIDATES]])
-    return _InTime(docs, matched)
+    spoken = channels.spoken_of(query.windows, views)
+    spoken = spoken[mask[spoken]]
+    both = union((docs, spoken))
+    return _InTime(both, spoken, max(matched, len(both)))
 
 
 def _use(name: str, matched: int, idle: str | None = None) -> ChannelUse:
