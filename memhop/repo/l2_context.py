@@ -1,14 +1,17 @@
 """L2 Context: scenes, and topics inside them.
 
 A scene is a stretch of conversation about one subject. A topic is one turn: what the user said and every reply.
-Depth 1 is a raw turn; 2, 3 and 4 are reached when consolidation absorbs it (kept, colder).
+Depth 1 is a root: a raw turn, or a topic fused from others. What a fused topic has absorbed is one deeper, and again
+with each further fusion: 2, 3, and 4, which is also where it goes when its scene goes cold. All of it is kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
+from memhop.repo.l4_archive import dated
 from memhop.repo.record import Count, Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
 
 
@@ -85,7 +88,15 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+DEEPEST = 4  # depth of a topic
+NAME_WORDS = 3  # in a scene's name
 FRESH_SCENES = label("scenes", "fresh", "of dreams")  # the group of scenes that no dream has seen as they are
+
+
+def scene_name(words: Sequence[str], text: str, at: int) -> str:
+    """A name for people: up to three telling words, the beginning of `text` where there are none, and the day."""
+    subject = ", ".join(words[:NAME_WORDS]) or " ".join(text.split())[:40]
+    return f"{subject[:120]} ({dated(at)})"
 
 
 def fused_id(scene: int, members: tuple[int, ...]) -> int:

@@ -17,9 +17,9 @@ from memhop.common.config import LIMITS, LOW_CONFIDENCE
 from memhop.repo.l2_context import Topic
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage, usage_id
-from memhop.repo.record import ASKS, Layer, Record
+from memhop.repo.record import ASKS, Layer, Record, label
 from memhop.search import channels, fusion, semantics
-from memhop.search.association import Activated, associate
+from memhop.search.association import Activated, Spreading
 from memhop.search.confidence import Signs, confidence
 from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from memhop.repo.views import Views
 
 _WORD = re.compile(r"\w+")
+_START_HITS = 5  # whose scenes bring others to mind
 _USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 30  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
@@ -150,8 +151,9 @@ class Recaller:
             except BaseException:
                 self._workspace = Workspace()  # it may hold what a failing index had added up so far
                 raise
-            hits, unreadable = self._rank(query, scored, views, allowed)
-            associated = associate(self.store, _start_scenes(hits), LIMITS.associated)
+            spreading = Spreading(self.store, query.asked_at)
+            hits, unreadable = self._rank(query, scored, views, allowed, spreading)
+            associated = spreading.associate(_start_scenes(hits), LIMITS.associated)
             if count_use:
                 self._count(hits)
             notices = query.notices
@@ -257,7 +259,9 @@ class Recaller:
         parts["lexical"] = parts["lexical"] * (1.0 - share)
         return fusion.Fused(fused.total, parts, fused.evidence | (scored.time > 0))
 
-    def _rank(self, query: Query, scored: _Scored, views: Views, allowed: Eligible) -> tuple[list[Found], int]:
+    def _rank(
+        self, query: Query, scored: _Scored, views: Views, allowed: Eligible, spreading: Spreading
+    ) -> tuple[list[Found], int]:
         layers = views.units.column("layer")[scored.docs]
         ids = views.units.ids
         lists: dict[int, tuple[float, list[int]]] = {}
@@ -273,6 +277,7 @@ class Recaller:
             weighted = _weighted(weights, mine)
             fused = self._fuse(weights, weighted, query, mine, views, units)
             fused = self._with_usage(weights, fused, ids[mine.docs])
+            fused = self._with_association(weights, fused, query, mine.docs, views, records, spreading)
             fused = self._reread(weights, fused, query, mine, ids[mine.docs], records)
             order = self._spread_out(weights, query, fused, mine.docs, views)
             if len(order):
@@ -327,6 +332,38 @@ class Recaller:
             if counted is not None:
                 usage[row] = weights.usage * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
+
+    def _with_association(
+        self,
+        weights: Weights,
+        fused: fusion.Fused,
+        query: Query,
+        docs: NDArray[np.int64],
+        views: Views,
+        records: _Records,
+        spreading: Spreading,
+    ) -> fusion.Fused:
+        """The layer with a little more for units of scenes which the scenes of its best units bring to mind."""
+        scenes = views.units.column("scene")[docs]
+        if not weights.association or not scenes.any():
+            return fused
+        ids = views.units.ids[docs]
+        start: dict[int, float] = {}
+        best = _best_first(fused, ids, _START_HITS).tolist()
+        for row in best:
+            record = records.get(int(ids[row]))
+            if isinstance(record, Message) and record.scene:
+                start.setdefault(record.scene, float(fused.total[row] / fused.total[best[0]]))
+        reached = {label("scene", id_): activation for id_, activation in spreading.activate(start).items()}
+        if not reached:
+            return fused
+        labels = np.array(sorted(reached), np.uint64)
+        places = np.minimum(np.searchsorted(labels, scenes), len(labels) - 1)
+        activation = np.where(labels[places] == scenes, np.array([reached[one] for one in sorted(reached)])[places], 0.0)
+        prior = np.where(fused.evidence, weights.association * activation, 0.0)
+        if query.fusion == "rrf":  # priors are factors there, see `fusion.rrf`
+            prior = fused.total * np.expm1(prior / 3)
+        return fusion.Fused(fused.total + prior, fused.parts | {"association": prior}, fused.evidence)
 
     def _reread(
         self,
@@ -528,7 +565,7 @@ def _ranks(total: NDArray[np.float64], scored: _Scored, row: int) -> dict[str, i
 
 def _start_scenes(hits: list[Found]) -> dict[int, float]:
     start: dict[int, float] = {}
-    for hit in hits[:5]:
+    for hit in hits[:_START_HITS]:
         scene = hit.record.scene if isinstance(hit.record, Message | Topic) else 0
         if scene:
             start[scene] = max(start.get(scene, 0.0), hit.score)

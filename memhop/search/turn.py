@@ -51,7 +51,6 @@ CROWDING = 0.1
 ENOUGH_TERMS = 3  # in common with one message, for its coverage to count in full
 CANDIDATES = 50  # units whose scenes are weighed
 KEYWORDS = 12  # kept per message
-NAME_KEYWORDS = 3  # in a scene's name
 EDGE_STEP = 0.3  # how far one shared recall moves an edge's weight towards 1
 EDGE_SCENES = 2  # other scenes that one turn links to
 
@@ -124,7 +123,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
             scene = choose_scene(store, recalled.query.terms, at=at, session=session, project=project)
         new_scene = scene is None
         if scene is None:
-            name = _scene_name(words, text, at)
+            name = l2_context.scene_name(words, text, at)
             scene = batch.new(
                 Scene(name=name, project=project, session=session, created_at=at, last_at=at, fresh=1),
                 name,
@@ -294,11 +293,6 @@ def _last_turn(store: Store, session: str, at: int) -> Message | None:
     return page[0][1] if page else None
 
 
-def _scene_name(words: tuple[str, ...], text: str, at: int) -> str:
-    subject = ", ".join(words[:NAME_KEYWORDS]) or " ".join(text.split())[:40]
-    return f"{subject[:120]} ({l4_archive.dated(at)})"
-
-
 def _link_in_time(store: Store, batch: Batch, scene: Scene, session: str, at: int) -> None:
     last = _last_turn(store, session, at)
     if last is not None and last.scene and last.scene != scene.id:
@@ -322,7 +316,9 @@ def _reinforce(store: Store, batch: Batch, relation: str, one: int, other: int, 
     scenes = (min(one, other), max(one, other))
     id_ = edge_id(relation, scenes)
     known = batch.find(Hyperedge, id_)
-    weight = reinforced(known.weight if known else 0.0, by)
+    if known is not None:
+        at = max(at, known.updated_at)
+    weight = reinforced(known.weight_at(at) if known else 0.0, by)
     batch.put(Hyperedge(relation=relation, scenes=scenes, weight=round(weight, 4), updated_at=at), id_)
 
 
