@@ -46,6 +46,7 @@ def message(record: l4_archive.Message) -> results.Message:
         external_id=record.external_id or None,
         scene_id=to_hex(record.scene) if record.scene else None,
         topic_id=to_hex(record.topic) if record.topic else None,
+        spans=record.spans,
     )
 
 

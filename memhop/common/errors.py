@@ -186,6 +186,22 @@ class EmbedderError(ProviderError):
 
 
 class ChatError(ProviderError):
-    """The chat service failed or its answer did not fit the schema."""
+    """The chat service failed or its answer did not fit the schema.
+
+    `about_content`: the service works, but not on these texts (too long, refused, an unusable answer); others may fare
+    better.
+    """
 
     code = 9002
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = True,
+        retry_after_s: float | None = None,
+        hint: str | None = None,
+        about_content: bool = False,
+    ) -> None:
+        super().__init__(message, retryable=retryable, retry_after_s=retry_after_s, hint=hint)
+        self.about_content = about_content

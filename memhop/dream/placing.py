@@ -19,7 +19,7 @@ import msgspec
 from memhop.common.ids import make_id, to_hex
 from memhop.dream.stage import Change
 from memhop.dream.wording import Wording, spelt
-from memhop.repo.l2_context import NAME_WORDS, Scene, Topic, scene_name, topics_of
+from memhop.repo.l2_context import NAME_KEYWORDS, Scene, Topic, scene_name, topics_of
 from memhop.repo.l4_archive import LOOSE, Message, session_group
 from memhop.repo.record import Kind, all_of
 
@@ -135,7 +135,7 @@ def _placed(
     messages = [message for turn in turns for message in turn]
     first, last = messages[0], messages[-1]
     if before is None:
-        words = spelt(wording.top(wording.counted(messages), NAME_WORDS), messages)
+        words = spelt(wording.top(wording.counted(messages), NAME_KEYWORDS), messages)
         scene = Scene(
             id=make_id("scene", "placed", stretch.project, stretch.session, first.id, taken=_taken(store)),
             name=scene_name(words, first.text, first.at),

@@ -6,6 +6,7 @@
     install        putting such a folder together, when asked
     embed_http     Ollama and OpenAI-compatible services
     embed_remote   what those two share: batches, retries, distrust of every reply
+    structured     a question whose answer has a shape: the schema out, the object in, nothing guessed
     http           one bounded exchange: time, bytes, tries, and reasons without secrets
     offline        stand-ins that need no model: keywords
     stop_words     words without meaning of their own (data)

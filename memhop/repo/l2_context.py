@@ -89,14 +89,11 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 DEEPEST = 4  # depth of a topic
-NAME_WORDS = 3  # in a scene's name
+NAME_KEYWORDS = 3  # in a scene's name
+NAME_CHARS = 120  # of a scene's name, its date aside
+_OPENING_CHARS = 40  # of a text that names a scene, for want of keywords
+
 FRESH_SCENES = label("scenes", "fresh", "of dreams")  # the group of scenes that no dream has seen as they are
-
-
-def scene_name(words: Sequence[str], text: str, at: int) -> str:
-    """A name for people: up to three telling words, the beginning of `text` where there are none, and the day."""
-    subject = ", ".join(words[:NAME_WORDS]) or " ".join(text.split())[:40]
-    return f"{subject[:120]} ({dated(at)})"
 
 
 def fused_id(scene: int, members: tuple[int, ...]) -> int:
@@ -107,3 +104,20 @@ def fused_id(scene: int, members: tuple[int, ...]) -> int:
 def topics_of(scene: int) -> int:
     """The group of topics in a scene, by the time of the user's message."""
     return label("topics", scene)
+
+
+def scene_name(keywords: Sequence[str], text: str, at: int) -> str:
+    """A name for people: "walnuts, Mara, cake (8 May 2023)".
+
+    Args:
+        keywords: Most telling first; the first three are used, each once whatever its case.
+        text: Its beginning stands in where there are no keywords.
+        at: A time of the scene, ms; the name ends with its day in UTC, and is that day where nothing else is known.
+    """
+    telling: dict[str, str] = {}
+    for word in keywords:
+        telling.setdefault(word.casefold(), word)
+    flat = [" ".join(word.split()) for word in telling.values() if not word.isspace()]
+    subject = ", ".join(flat[:NAME_KEYWORDS]) or " ".join(text[: 10 * _OPENING_CHARS].split())[:_OPENING_CHARS]
+    subject = subject[:NAME_CHARS].strip()
+    return f"{subject} ({dated(at)})" if subject else dated(at)

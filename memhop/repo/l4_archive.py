@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 
@@ -18,6 +18,7 @@ from memhop.repo.record import (
     Record,
     Role,
     RoleName,
+    Span,
     Tier,
     TierNumber,
     Unit,
@@ -27,7 +28,16 @@ from memhop.repo.record import (
     name_label,
 )
 
+MOST_SPANS: Final = 8  # that one message keeps
 _DAY_MS = 86_400_000
+_MINUTE_MS = 60_000
+_DAY_MINUTES = 24 * 60
+# By length, in minutes: a day (25 hours long when clocks go back), a week, a month, two years. Spans that meet a window
+# begin at most so long before it, so that one stretch of each group holds them all.
+SPAN_GROUPS: Final = (25 * 60, 8 * _DAY_MINUTES, 32 * _DAY_MINUTES, 732 * _DAY_MINUTES)
+_LENGTH_BITS = 21
+_LENGTH_MASK = (1 << _LENGTH_BITS) - 1
+assert SPAN_GROUPS[-1] <= _LENGTH_MASK
 _SHORT = 1_000  # characters of a text that is kept
 _TIERS = tuple(Tier)  # by number; asking the enumeration takes longer
 _MONTHS = "January February March April May June July August September October November December".split()
@@ -45,7 +55,11 @@ def _day(number: int) -> str:
 
 
 class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One turn, word for word. `external_id` is the host's own name for it, unique within a session."""
+    """One turn, word for word. `external_id` is the host's own name for it, unique within a session.
+
+    `spans` are the times it speaks of, ascending, each once: "yesterday" as the day before `at`. Listed in
+    `l4_archive.spans_of` by how long they are, so that recall finds what was said about a time.
+    """
 
     KIND: ClassVar[Kind] = Kind.MESSAGE
     text: str
@@ -57,6 +71,11 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
     external_id: str = ""
     scene: Id = 0
     topic: Id = 0
+    spans: Annotated[tuple[Span, ...], msgspec.Meta(max_length=MOST_SPANS)] = ()
+
+    def __post_init__(self) -> None:
+        if self.spans and any(since >= until for since, until in self.spans):
+            raise ValueError("a span ends before it begins")
 
     def listings(self) -> list[Listing]:
         found = [Listing(all_of(self.KIND), self.at)]
@@ -68,6 +87,7 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
             found.append(Listing(LOOSE, self.at))
         if self.external_id:
             found.append(Listing(external_message(self.session, self.external_id), self.at))
+        found += [place for span in self.spans if (place := _listed(span))]
         return found
 
     def unit(self) -> Unit:
@@ -176,6 +196,31 @@ def messages_of(topic: int) -> int:
 def external_message(session: str, external_id: str) -> int:
     """The group holding the one message a host calls `external_id`."""
     return label("external", session, external_id)
+
+
+def spans_of(longest: int) -> int:
+    """The group of messages that speak of a span at most so many minutes long, and longer than the next shorter group's
+    (`SPAN_GROUPS`). Ordered as `span_order` says."""
+    return name_label("spans", str(longest))
+
+
+def span_order(since: int, minutes: int = 0) -> int:
+    """The place of a span in its group: by the minute in which it begins, then by how long it is. Unix ms."""
+    return (since // _MINUTE_MS << _LENGTH_BITS) | minutes
+
+
+def ordered_span(order: int) -> Span:
+    """The span, to the minute, that is listed at a place; the inverse of `span_order`."""
+    since = (order >> _LENGTH_BITS) * _MINUTE_MS
+    return since, since + (order & _LENGTH_MASK) * _MINUTE_MS
+
+
+def _listed(span: Span) -> Listing | None:
+    """None: the span is longer than any that can be looked for; nearly every window would meet it."""
+    since, until = span
+    minutes = -(-until // _MINUTE_MS) - since // _MINUTE_MS
+    longest = next((longest for longest in SPAN_GROUPS if minutes <= longest), None)
+    return None if longest is None else Listing(spans_of(longest), span_order(since, minutes))
 
 
 def notes_in(project: str) -> int:

@@ -96,6 +96,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # what fits a column a
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Dimensions = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
 TierNumber = Annotated[int, msgspec.Meta(ge=0, le=2)]
+Span = tuple[Ms, Ms]  # half-open [from, to), from < to
 RoleName = Annotated[str, msgspec.Meta(pattern=r"\A(user|agent|system|tool)\Z")]
 
 ASKS = 1  # flag of a unit: the turn only asks, its text ends with a question mark

@@ -14,13 +14,17 @@ class Result:
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: nested results become dicts, tuples become lists, times become ISO-8601."""
+        """JSON-ready: nested results become dicts, tuples become lists, times become ISO-8601.
+
+        Spans become {"from", "to"}."""
         return {field.name: _plain(field.name, getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
 
 def _plain(name: str, value: Any) -> Any:
     if isinstance(value, Result):
         return value.to_dict()
+    if name == "spans":
+        return [{"from": to_iso(since), "to": to_iso(until)} for since, until in value]
     if isinstance(value, list | tuple):
         return [_plain("", item) for item in value]
     if isinstance(value, dict):

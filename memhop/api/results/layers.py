@@ -34,7 +34,7 @@ class Note(Result):
 
 @dataclass(frozen=True, slots=True)
 class Message(Result):
-    """One turn, word for word."""
+    """One turn, word for word. `spans`: the times it speaks of, as (from, to) in Unix ms, `to` exclusive."""
 
     id: str
     text: str
@@ -46,6 +46,7 @@ class Message(Result):
     external_id: str | None
     scene_id: str | None
     topic_id: str | None
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
