@@ -8,7 +8,13 @@
     embed_remote   what those two share: batches, retries, distrust of every reply
     structured     a question whose answer has a shape: the schema out, the object in, nothing guessed
     http           one bounded exchange: time, bytes, tries, and reasons without secrets
-    offline        stand-ins that need no model: keywords
+    material       what the text tasks read and give: types
+    tasks          the text tasks with a model
+    offline        the text tasks without one: keywords, consolidate, distill, crystallize, each in a module of its own
+    cohesion       which neighbouring blocks of a conversation speak of the same thing
+    extract        a few sentences that stand for many
+    words          words of a text, casefolded, stemmed
+    lexicon_mood, lexicon_traits    words of feeling and of self-description (data)
     stop_words     words without meaning of their own (data)
 
 A reply of a model is untrusted input. A service that fails raises a ProviderError, never anything else, and a
