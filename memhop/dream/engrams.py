@@ -2,7 +2,7 @@
 
 A scene is looked at when something was said in it since it last was, or its topics are others. Edges are made from it to
 
-    co_occurrence   scenes that share telling terms: Jaccard of the two sets of terms, from 0.15 on
+    co_occurrence   scenes that share telling terms, from a Jaccard of the two sets of 0.15 on; the weight is their cosine
     semantic        scenes whose vectors point the same way, where the file has vectors: models differ in how near
                     unrelated texts are to each other, so a cosine is measured against those of a sample of scenes, as
                     (c - median) / (1 - median), and must be among the largest tenth
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -241,9 +242,9 @@ class _Weaving:
         for id_, _ in likely:
             node = self._node(id_)
             terms = set(node.terms) if node is not None else set()
-            weight = len(mine & terms) / max(1, len(mine | terms))
-            if weight >= LEAST_JACCARD:
-                found.append((id_, weight))
+            both = len(mine & terms)
+            if both / max(1, len(mine | terms)) >= LEAST_JACCARD:
+                found.append((id_, both / sqrt(len(mine) * len(terms))))
         return _best(found)
 
     def _by_vectors(self, one: Woven) -> list[tuple[int, float]]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memhop.index.tokenizer import query_terms, tokenize
+from memhop.repo.record import Layer
 
 if TYPE_CHECKING:
     from memhop.repo.l4_archive import Message
@@ -57,7 +58,8 @@ class Wording:
             return
         with self._store.lock:
             views = self._store.views
-            for found in views.bm25.postings(missing, views.units.live):
+            said = views.units.live & (views.units.column("layer") != Layer.TOPICS)
+            for found in views.bm25.postings(missing, said, of="without topics"):
                 # What nobody wrote so was cut differently in its surroundings, and tells nothing.
                 self._idf[found.term] = found.idf if found.frequency else 0.0
 

@@ -179,7 +179,7 @@ class Recaller:
     def _score(self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible) -> _Scored:
         workspace = self._workspace
         around = Neighbourhood(views.units, workspace)
-        words = channels.words(query.terms, views, around, workspace, allowed.mask)
+        words = channels.words(query.terms, views, around, workspace, allowed)
         uses = [
             _use("lexical", words.matched[0]),
             _use("entity", words.matched[1], idle="no unknown word is spelt nearly like a stored one"),
@@ -287,6 +287,7 @@ class Recaller:
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
         hits: list[Found] = []
         unreadable = 0
+        told: set[int] = set()
         for placed in fusion.merge(lists, ids):
             if len(hits) == query.limit:
                 break
@@ -294,6 +295,9 @@ class Recaller:
             if record is None:
                 unreadable += 1
                 continue
+            if isinstance(record, Topic) and record.sources and told.issuperset(record.sources):
+                continue  # all that it cites is there, word for word
+            told.add(record.id)
             fused, mine = fused_by_layer[placed.layer]
             row = int(np.searchsorted(mine.docs, placed.item))
             parts = _parts(fused, row, placed.score)

@@ -12,7 +12,7 @@ from memhop.dream.placing import Placing
 from memhop.dream.stage import Change, Desk, Stage
 from memhop.models.chat import ChatModel
 
-MIN_TOPICS = 8
+MIN_TOPICS = 6
 
 
 def stages() -> list[Stage]:
