@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from memhop.repo.views import Views
 
 _WORD = re.compile(r"\w+")
-_START_HITS = 5  # whose scenes bring others to mind
+_SPEAK_FOR_THEMSELVES = 10  # best units of a layer, which bring others to mind and are not passed by them
+_START_HITS = 5  # whose scenes bring others to mind, in the reply
 _USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 30  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
@@ -353,7 +354,7 @@ class Recaller:
             return fused
         ids = views.units.ids[docs]
         start: dict[int, float] = {}
-        best = _best_first(fused, ids, _START_HITS).tolist()
+        best = _best_first(fused, ids, _SPEAK_FOR_THEMSELVES).tolist()
         for row in best:
             record = records.get(int(ids[row]))
             if isinstance(record, Message) and record.scene:
@@ -367,6 +368,9 @@ class Recaller:
         prior = np.where(fused.evidence, weights.association * activation, 0.0)
         if query.fusion == "rrf":  # priors are factors there, see `fusion.rrf`
             prior = fused.total * np.expm1(prior / 3)
+        if len(best) == _SPEAK_FOR_THEMSELVES:  # what speaks for itself is not passed by what is only brought to mind
+            prior = np.minimum(prior, np.maximum(0.0, fused.total[best[-1]] * (1 - 1e-9) - fused.total))
+            prior[best] = 0.0
         return fusion.Fused(fused.total + prior, fused.parts | {"association": prior}, fused.evidence)
 
     def _reread(
