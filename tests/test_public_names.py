@@ -16,7 +16,9 @@ from memhop.api import (
     backups,
     capabilities,
     db,
+    facts,
     knowledge,
+    knowledge_queries,
     namespace,
     notes,
     profile,
@@ -26,6 +28,7 @@ from memhop.api import (
 )
 from memhop.api import results as results_package
 from memhop.api.results import base, erasure, layers, recall, upkeep
+from memhop.api.results import knowledge as knowledge_results
 from memhop.common import errors
 
 
@@ -37,8 +40,8 @@ def _classes(module: ModuleType) -> list[type]:
     ]
 
 
-NAMESPACES = (namespace, archive, notes, scenes, profile, knowledge, capabilities, trajectory)
-RESULTS = [cls for module in (base, erasure, layers, recall, upkeep) for cls in _classes(module)]
+NAMESPACES = (namespace, archive, notes, scenes, profile, knowledge, knowledge_queries, facts, capabilities, trajectory)
+RESULTS = [cls for module in (base, erasure, knowledge_results, layers, recall, upkeep) for cls in _classes(module)]
 CLASSES = [
     db.DB,
     *_classes(backups),

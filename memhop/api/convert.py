@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memhop.api import results
 from memhop.common.ids import to_hex
-from memhop.repo import l0_profile, l2_context, l3_knowledge, l4_archive, l5_capability, l7_trajectory
+from memhop.repo import l0_profile, l2_context, l3_facts, l3_knowledge, l4_archive, l5_capability, l7_trajectory
 from memhop.repo.record import Tier
 
 _TIERS = tuple(tier.label for tier in Tier)
@@ -91,8 +91,17 @@ def profile(record: l0_profile.Profile) -> results.Profile:
     )
 
 
-def graph(record: l3_knowledge.Graph) -> results.Graph:
-    return results.Graph(id=to_hex(record.id), name=record.name, created_at=record.created_at)
+def graph(record: l3_knowledge.Graph, nodes: int, edges: int) -> results.Graph:
+    return results.Graph(
+        id=to_hex(record.id),
+        name=record.name,
+        source_kind=record.source_kind,
+        source=record.source or None,
+        created_at=record.created_at,
+        updated_at=record.updated_at or record.created_at,
+        nodes=nodes,
+        edges=edges,
+    )
 
 
 def knowledge(record: l3_knowledge.KnowledgeNode) -> results.KnowledgeNode:
@@ -103,8 +112,39 @@ def knowledge(record: l3_knowledge.KnowledgeNode) -> results.KnowledgeNode:
         content=record.content,
         node_type=record.node_type or None,
         keywords=record.keywords,
+        source_ref=record.source_ref or None,
         created_at=record.created_at,
         updated_at=record.updated_at,
+    )
+
+
+def knowledge_edge(record: l3_knowledge.KnowledgeEdge) -> results.KnowledgeEdge:
+    return results.KnowledgeEdge(
+        id=to_hex(record.id),
+        graph_id=to_hex(record.graph) if record.graph else None,
+        relation=record.relation,
+        node_ids=tuple(map(to_hex, record.nodes)),
+        weight=record.weight,
+        label=record.label or None,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+    )
+
+
+def fact(record: l3_facts.Fact) -> results.Fact:
+    return results.Fact(
+        id=to_hex(record.id),
+        subject=record.subject,
+        predicate=record.predicate,
+        value=record.value,
+        valid_from=record.valid_from,
+        valid_to=record.valid_to or None,
+        many=record.many,
+        confidence=record.confidence,
+        sources=tuple(map(to_hex, record.sources)),
+        recorded_at=record.recorded_at,
+        closed_at=record.closed_at or None,
+        retracted_at=record.retracted_at or None,
     )
 
 

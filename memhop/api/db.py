@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memhop.api.archive import Archive
     from memhop.api.backups import Backups
     from memhop.api.capabilities import Capabilities
+    from memhop.api.facts import Facts
     from memhop.api.knowledge import Knowledge
     from memhop.api.notes import Notes
     from memhop.api.profile import Profiles
@@ -494,10 +495,17 @@ class DB:
 
     @property
     def knowledge(self) -> Knowledge:
-        """L3 knowledge."""
+        """L3 knowledge: graphs, nodes, edges."""
         from memhop.api.knowledge import Knowledge
 
         return Knowledge(self._usable())
+
+    @property
+    def facts(self) -> Facts:
+        """L3 dated facts."""
+        from memhop.api.facts import Facts
+
+        return Facts(self._usable())
 
     @property
     def capabilities(self) -> Capabilities:

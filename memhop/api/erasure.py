@@ -1,6 +1,6 @@
-"""What erasing a note or message means, in terms of records.
+"""What erasing a note, a message or knowledge means, in terms of records.
 
-Erasing a note or message is one commit of tombstones after which a compaction drops every version, also one that
+Erasing is one commit of tombstones after which a compaction drops every version, also one that
 keeps history. With the record goes what was made of it:
 
     its words and vectors in the indexes        they belong to the unit; compaction leaves out their bytes
@@ -10,6 +10,8 @@ keeps history. With the record goes what was made of it:
     a topic fused from that one                 loses keywords and summary, which were drawn from it
     the scene of that topic                     loses the name made of the message; erased with its last topic, and
                                                 with it its engram and what it was associated with
+    facts, edges, lines of the profile          lose it as a source; erased with the last one
+    the nodes and edges of a graph              erased; topics that were linked to it stay without the link
 
 Versions of the others that still held a reference or words are struck out of the history too. A record that is damaged
 can be erased: the record index knows its kind. One that should lose a reference and is damaged cannot; it is named.
@@ -29,6 +31,7 @@ from memhop.repo import codec
 from memhop.repo.gathering import MAX_SPACES
 from memhop.repo.l1_engram import edges_of, engram_id
 from memhop.repo.l2_context import Scene, Topic, topics_of
+from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
 from memhop.repo.l4_archive import Message, dated
 from memhop.repo.l6_usage import usage_id
 from memhop.repo.record import Kind, Record, all_of, linked_to
@@ -43,6 +46,22 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 
 _PAGE = 1_000
+
+
+def erase_record(store: Store, kind: Kind, id_: int, *, field: str) -> bool:
+    """Erase one record of a kind and what was made of it, damaged or not. False: there is none.
+
+    Raises:
+        NotFound: the id is that of another kind.
+    """
+    with store.writing() as batch:
+        located = store.file.locate(id_)
+        if located is None:
+            return False
+        if located[0] != kind:
+            raise NotFound(f"no {kind.name.lower()} has the id {to_hex(id_)}", field=field)
+        Erasure(store, batch).erase([id_])
+    return True
 
 
 def check_erasable(store: Store, id_: int) -> Kind:
@@ -98,6 +117,12 @@ class Erasure:
         if kind is Kind.SCENE:
             self._delete_if_there(Kind.ENGRAM, engram_id(id_), "engrams")
             self._refer(edges_of(id_), Kind.HYPEREDGE)
+        elif kind is Kind.GRAPH:
+            self._refer(edges_in(id_))
+            self._referring |= {topic.id: Kind.TOPIC for topic in self._store.scan(Topic) if id_ in topic.graphs}
+            return list(self._members(nodes_of(id_)))
+        elif kind is Kind.KNOWLEDGE:
+            self._refer(edges_at(id_))
         return []
 
     def remarks(self) -> list[str]:
@@ -184,12 +209,15 @@ class Erasure:
 
     def _refer(self, group: int, kind: Kind | None = None) -> None:
         """Everything in a group names something that goes."""
+        for id_ in self._members(group):
+            located = self._store.file.locate(id_)
+            if located is not None and kind in (None, located[0]):
+                self._referring[id_] = Kind(located[0])
+
+    def _members(self, group: int) -> Iterator[int]:
         after = None
         while page := self._store.places(group, after=after, limit=_PAGE):
-            for _, id_ in page:
-                located = self._store.file.locate(id_)
-                if located is not None and kind in (None, located[0]):
-                    self._referring[id_] = Kind(located[0])
+            yield from (id_ for _, id_ in page)
             after = page[-1]
 
     def _means_nothing(self, kind: Kind, id_: int) -> bool:

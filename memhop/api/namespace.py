@@ -7,19 +7,21 @@ page). Ids are 16 hex digits, times int ms or aware datetime.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhop.api import results
 from memhop.common.config import LIMITS, check_int
 from memhop.common.errors import InvalidRequest
-from memhop.common.ids import to_hex
+from memhop.common.ids import from_hex, to_hex
 from memhop.repo.record import Record
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
     from memhop.repo.store import Store
 
+
+R = TypeVar("R", bound=Record)
 
 _CURSOR = re.compile(r"([0-9]{1,19})\.([0-9a-f]{16})")
 
@@ -49,6 +51,35 @@ class Namespace:
             next=_cursor(places[limit - 1]) if len(places) > limit else None,
             damaged=min(limit, len(places)) - len(found),
         )
+
+    def _chosen(
+        self,
+        record_type: type[R],
+        group: int,
+        choose: Callable[[R], Any],
+        limit: int,
+        cursor: str | None,
+        newest: bool,
+    ) -> results.Page:
+        """A page of what `choose` makes of records, without None; reads on until it is full."""
+        limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
+        after = _place(cursor)
+        store = self._store
+        items: list[Any] = []
+        damaged = 0
+        last = ""
+        while places := store.places(group, after=after, limit=limit + 1, descending=newest):
+            for place in places:
+                record = store.readable(record_type, place[1])
+                item = None if record is None else choose(record)
+                if item is not None and len(items) == limit:
+                    return results.Page(items=tuple(items), next=last, damaged=damaged)
+                damaged += record is None
+                if item is not None:
+                    items.append(item)
+                    last = _cursor(place)
+            after = places[-1]
+        return results.Page(items=tuple(items), next=None, damaged=damaged)
 
 
 def _cursor(place: tuple[int, int]) -> str:
@@ -80,6 +111,13 @@ def bounded(items: Iterable[Any]) -> Iterable[Any]:
                 allowed=f"at most {LIMITS.batch_items:,}; use several calls",
             )
         yield item
+
+
+def check_ids(value: object, *, field: str, most: int) -> tuple[int, ...]:
+    """The ids of a list, in order, each once. Raises InvalidRequest: not a list of ids, or too many."""
+    if not isinstance(value, list | tuple) or len(value) > most:
+        raise InvalidRequest("not a list of ids", field=field, allowed=f"a list of at most {most:,} ids")
+    return tuple(dict.fromkeys(from_hex(id_, field=field) for id_ in value))
 
 
 def check_total(texts: Iterable[str]) -> None:

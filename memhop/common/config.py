@@ -26,7 +26,8 @@ class Limits(NamedTuple):
     tag_chars: int = 100
     name_chars: int = 200  # project, kind, status, session, speaker, external id
     metadata_bytes: int = 64 * 1024  # of one note, as JSON
-    links: int = 256
+    links: int = 256  # of one note; nodes of an edge, sources of a fact
+    fact_bytes: int = 64 * 1024  # the value of a fact, UTF-8
     contexts: int = 20  # topics of the chosen scene in a search reply
     associated: int = 3  # scenes brought up by association
     capabilities: int = 3  # cards in a search reply

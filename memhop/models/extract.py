@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import filterfalse
 from typing import Final, NamedTuple
 
 from memhop.models.material import Said
@@ -31,8 +32,8 @@ LONGEST: Final = 280  # characters of a sentence
 _CANDIDATES: Final = 120  # sentences that are considered, the most telling
 _SENTENCES: Final = 40  # of one message
 _FEWEST_WORDS: Final = 3
-_FEWEST_TERMS: Final = 2
 _ALIKE: Final = 0.6  # share of the longer one's different words
+_SLIGHT: Final = math.log(2.0)  # weight of a negation: as of a word that is everywhere
 
 
 class _Sentence(NamedTuple):
@@ -54,7 +55,10 @@ def telling(turns: Sequence[Said], weight: Mapping[str, float], unknown: float) 
     """
     found = _without_repeats(_candidates(turns))
     often = Counter(term for sentence in found for term in sentence.terms)
-    worth = {term: weight.get(term, unknown) * (1.0 + math.log(count)) for term, count in often.items()}
+    worth = {
+        term: (_SLIGHT if reverses(term) else weight.get(term, unknown)) * (1.0 + math.log(count))
+        for term, count in often.items()
+    }
     found.sort(key=lambda sentence: (-_gain(sentence, worth, frozenset()), sentence.place))
     return _chosen(found[:_CANDIDATES], worth)
 
@@ -88,8 +92,8 @@ def _candidates(turns: Sequence[Said]) -> list[_Sentence]:
             if len(text) > LONGEST or text.endswith(("?", "？")):
                 continue
             plain, terms = tuple(words(text)), frozenset(content(text))
-            if len(plain) >= _FEWEST_WORDS and len(terms) >= _FEWEST_TERMS:
-                found.append(_Sentence((number, place), text, said, terms, plain))
+            if len(plain) >= _FEWEST_WORDS and terms:
+                found.append(_Sentence((number, place), text, said, terms | set(filter(reverses, plain)), plain))
     return found
 
 
@@ -124,7 +128,8 @@ def _family(best: _Sentence, open_: Sequence[_Sentence]) -> list[_Sentence]:
 
 def _are_alike(one: _Sentence, two: _Sentence) -> bool:
     first, second = set(one.words), set(two.words)
-    return len(first & second) >= _ALIKE * max(len(first), len(second))
+    same_subject = {*filterfalse(reverses, one.terms)} == {*filterfalse(reverses, two.terms)}
+    return same_subject or len(first & second) >= _ALIKE * max(len(first), len(second))
 
 
 def _gain(sentence: _Sentence, worth: Mapping[str, float], covered: frozenset[str] | set[str]) -> float:

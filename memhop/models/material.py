@@ -33,7 +33,7 @@ class Block(NamedTuple):
     """One topic: its messages in time order.
 
     Attributes:
-        terms: Its normalised tokens. Empty: they are made from the texts.
+        terms: Its tokens as the index has them. Empty: they are made from the texts.
         vector: Of unit length, all of one space; None where there is none.
     """
 
@@ -96,6 +96,9 @@ class CardProposal(NamedTuple):
     target: str
     card: dict[str, Any]
     reason: str
+
+
+UNUSABLE = "unusable reply"  # counted in `Answer.refused` for each question whose reply could not be read at all
 
 
 class Answer(NamedTuple, Generic[T]):

@@ -113,51 +113,64 @@ def _proposal(
     for name, refs in known:
         if _within(row, refs):
             return CardProposal("reuse", name, {}, f"{times}, which {name} describes")
-    card = _card(row, [actions[at : at + len(row)] for at in places])
+    made = _card(row, [actions[at : at + len(row)] for at in places])
     for name, refs in known:
         if len(refs) >= SHORTEST and _within(refs, row):
-            return CardProposal("merge", name, {**card, "name": name}, f"{times}, of which {name} describes a part")
-    if any(name.casefold() == card["name"].casefold() for name, _ in known):
-        card["name"] += "-" + sha256("\0".join(row).encode("utf-8", "replace")).hexdigest()[:6]
-    return CardProposal("create", "", card, times)
+            return CardProposal("merge", name, {**made, "name": name}, f"{times}, of which {name} describes a part")
+    if any(name.casefold() == made["name"].casefold() for name, _ in known):
+        made["name"] += "-" + sha256("\0".join(row).encode("utf-8", "replace")).hexdigest()[:6]
+    return CardProposal("create", "", made, times)
 
 
 def _card(row: tuple[str, ...], times: Sequence[Sequence[Action]]) -> dict[str, Any]:
-    tools = tuple(dict.fromkeys(row))
     often = Counter(word for actions in times for word in {word for action in actions for word in action.words})
     words = sorted((word for word, count in often.items() if count >= FEWEST), key=lambda word: (-often[word], word))
-    shown = words[:_TRIGGER_WORDS]
+    return card(
+        "-then-".join(row)[:_NAME_CHARS].strip("-"),
+        summary=f"{', then '.join(row)}: done {len(times)} times in one session",
+        trigger=", ".join(words[:_TRIGGER_WORDS] or dict.fromkeys(row)),
+        steps=[(tool, f"step {number}") for number, tool in enumerate(row, 1)],
+    )
+
+
+def card(name: str, *, summary: str, trigger: str, steps: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """A composite card, not yet validated. `steps` are tools, and what is done with each."""
+    tools = dict.fromkeys(tool for tool, _ in steps)
     return {
         "format": "memhop-capability/v2",
-        "name": "-then-".join(row)[:_NAME_CHARS].strip("-"),
+        "name": name,
         "type": "composite",
         "version": "1",
-        "summary": f"{', then '.join(row)}: done {len(times)} times in one session",
-        "trigger": ", ".join(shown or tools),
+        "summary": summary,
+        "trigger": trigger,
         "resources": [{"type": "mcp", "name": tool, "ref": tool, "description": ""} for tool in tools],
-        "workflow": {"steps": [{"ref": tool, "action": f"step {number}"} for number, tool in enumerate(row, 1)]},
+        "workflow": {"steps": [{"ref": tool, "action": action} for tool, action in steps]},
     }
 
 
+def tool_of(step: Step) -> str:
+    """What a step did it with; "" if nothing is done in it."""
+    action = _action(step)
+    return action.tool if action else ""
+
+
 def _action(step: Step) -> Action | None:
-    kind = step.type.strip()
+    kind = " ".join(step.type.split())[:_NAME_CHARS]
     if not kind or kind.casefold() in _NO_ACTIONS:
         return None
     try:
         payload = json.loads(step.payload) if step.payload.lstrip().startswith("{") else {}
     except (ValueError, RecursionError):
         payload = {}  # a payload may be cut, and need not be JSON
-    named = [payload.get(key) for key in ("tool", "name")]
-    tool = next(
-        (" ".join(name.split())[:_NAME_CHARS] for name in named if isinstance(name, str) and name.strip()), kind
+    named = (
+        " ".join(name.split())[:_NAME_CHARS] for key in ("tool", "name") if isinstance(name := payload.get(key), str)
     )
+    tool = next(filter(None, named), kind)
     arguments = " ".join(
         text for key, value in payload.items() if key not in ("tool", "name") for text in _texts(value)
     )
-    words = frozenset(
-        word for _, word in content_pairs(arguments[:_ARGUMENT_CHARS]) if word.isalpha() and len(word) > 1
-    )
-    return Action(step.seq, tool, words)
+    words = (word for _, word in content_pairs(arguments[:_ARGUMENT_CHARS]) if word.isalpha() and len(word) > 1)
+    return Action(step.seq, tool, frozenset(words))
 
 
 def _texts(value: object) -> list[str]:

@@ -1,10 +1,10 @@
 """What a person's own words say about them, without a model: moods, traits, words. Skipped rather than guessed.
 
 **Mood.** Each word of feeling (`lexicon_mood`) has valence, arousal and dominance. "Very" before it counts 1.3 times,
-"a bit" 0.6 times. A negation within the three words before ("not at all happy") turns valence and dominance round at 0.7
-and halves arousal: who is not happy is rather sad, but less so than who says "sad". A sentence is the mean of its words
-of feeling, a line the mean of the sentences that have some. Questions do not count, and a sentence that is said again
-counts once.
+"a bit" 0.6 times. A negation within the three words before ("not at all happy") turns valence and dominance round at
+0.7 and halves arousal: who is not happy is rather sad, but less so than who says "sad". A sentence is the mean of its
+words of feeling, a line the mean of the sentences that have some. Questions do not count, and a sentence that is said
+again counts once.
 
     "I was very happy. Not bored at all!"   valence   (1.0 + 0.7 * 0.4) / 2 = 0.64
 
@@ -42,7 +42,7 @@ MOST_EVIDENCE: Final = 8
 _MOOD_K: Final = 10  # sentences at which half is certain
 _TRAIT_K: Final = 5
 _TERM_K: Final = 5
-_AXES: Final = ("valence", "arousal", "dominance")
+AXES: Final = ("valence", "arousal", "dominance")
 _TURNED: Final = (-0.7, 0.5, -0.7)  # what a negation makes of each axis
 _NEAR: Final = 3  # words before a word of feeling in which a negation counts
 
@@ -65,12 +65,17 @@ def distill(said: Sequence[Said]) -> tuple[Drawn, ...]:
     return tuple(sorted((*_moods(ordered), *_traits(ordered), *_terms(ordered))))
 
 
+def terms(said: Sequence[Said]) -> tuple[Drawn, ...]:
+    """Of `distill`, the lines that are counted and need no judgement."""
+    return tuple(sorted(_terms(sorted(said, key=lambda one: (one.at, one.id), reverse=True))))
+
+
 def _moods(ordered: Sequence[Said]) -> Iterator[Drawn]:
     felt = [(one, found) for one, sentence in _told(ordered) if (found := feelings(sentence))]
     evidence = _evidence(one for one, _ in felt)
     if sum(len(found) for _, found in felt) < MOOD_WORDS or len({one.id for one, _ in felt}) < MOOD_MESSAGES:
         return
-    for axis, name in enumerate(_AXES):
+    for axis, name in enumerate(AXES):
         mean = sum(sum(word[axis] for word in found) / len(found) for _, found in felt) / len(felt)
         yield Drawn(f"mood.{name}", _number(mean), _confidence(len(felt), _MOOD_K), evidence)
 

@@ -73,6 +73,8 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
         found = [Listing(all_of(self.KIND), self.user_at)]
         if self.scene:
             found.append(Listing(topics_of(self.scene), self.user_at))
+        if not (self.children or self.refined_by or self.edited or self.pinned):
+            found.append(Listing(UNREFINED, self.user_at))
         return found
 
     def unit(self) -> Unit | None:
@@ -93,6 +95,7 @@ NAME_KEYWORDS = 3  # in a scene's name
 NAME_CHARS = 120  # of a scene's name, its date aside
 _OPENING_CHARS = 40  # of a text that names a scene, for want of keywords
 
+UNREFINED = label("topics", "unrefined", "by a model")  # the group of raw turns that no model has found keywords for
 FRESH_SCENES = label("scenes", "fresh", "of dreams")  # the group of scenes that no dream has seen as they are
 
 

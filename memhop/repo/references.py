@@ -25,7 +25,8 @@ from memhop.repo.dreams import Dream, DreamStep
 from memhop.repo.l0_profile import ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Topic
-from memhop.repo.l3_knowledge import Fact, KnowledgeEdge, KnowledgeNode
+from memhop.repo.l3_facts import Fact
+from memhop.repo.l3_knowledge import KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
@@ -93,7 +94,8 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         a profile line, a step of a dream                    the same
         a hyperedge of fewer than two scenes, a knowledge
         edge of fewer than two nodes                         it joins nothing
-        a fact of which every source is gone                 it was drawn from them
+        a fact of which every source is gone, unless
+        it was asserted without one, too                     it was drawn from them
         a topic without message, child and summary           nothing was said in it
 
         Messages, notes, knowledge nodes and events always stay: they hold somebody's words. A topic that loses its
@@ -120,7 +122,7 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
             return None
         case KnowledgeEdge() if len(rest.nodes) < 2:
             return None
-        case Fact() if not rest.sources:
+        case Fact() if not (rest.sources or rest.own):
             return None
         case Topic() if not (rest.messages or rest.children or rest.summary):
             return None

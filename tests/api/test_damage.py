@@ -52,7 +52,7 @@ def _says(db: DB) -> tuple[object, ...]:
         [[topic.message_ids for topic in db.topics.list(scene.id).items] for scene in scenes],
         [
             (graph.name, [node.content for node in db.knowledge.nodes(graph.id).items])
-            for graph in db.knowledge.graphs()
+            for graph in every(db.knowledge.graphs)
         ],
         db.profile.get().name,
         [[(hit.id, hit.text) for hit in db.recall(query, limit=20).hits] for query in QUERIES],

@@ -94,29 +94,6 @@ class Profile(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Graph(Result):
-    """A named body of knowledge."""
-
-    id: str
-    name: str
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeNode(Result):
-    """One thing known. `graph_id` is None if a repair could not save the graph."""
-
-    id: str
-    graph_id: str | None
-    title: str
-    content: str
-    node_type: str | None
-    keywords: tuple[str, ...]
-    created_at: int
-    updated_at: int
-
-
-@dataclass(frozen=True, slots=True)
 class Capability(Result):
     """A capability card. `id` is None for cards that come with MemHop."""
 
