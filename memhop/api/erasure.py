@@ -8,8 +8,8 @@ keeps history. With the record goes what was made of it:
     links of other notes, steps that name it    the others stay without the reference
     the topic of a message                      loses the keywords and the summary; erased with its last message
     a topic fused from that one                 loses keywords and summary, which were drawn from it
-    the scene of that topic                     loses the name made of the message; erased with its last topic, and
-                                                with it its engram and what it was associated with
+    the scene of that topic                     loses a name that has a word of the message, and its engram the terms;
+                                                erased with its last topic, and with it engram and associations
     facts, edges, lines of the profile          lose it as a source; erased with the last one
     the nodes and edges of a graph              erased; topics that were linked to it stay without the link
 
@@ -29,8 +29,8 @@ from memhop.common.errors import NotFound
 from memhop.common.ids import to_hex
 from memhop.repo import codec
 from memhop.repo.gathering import MAX_SPACES
-from memhop.repo.l1_engram import edges_of, engram_id
-from memhop.repo.l2_context import Scene, Topic, topics_of
+from memhop.repo.l1_engram import Engram, edges_of, engram_id
+from memhop.repo.l2_context import Scene, Topic, names_words_of, topics_of
 from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
 from memhop.repo.l4_archive import Message, dated
 from memhop.repo.l6_usage import usage_id
@@ -159,10 +159,8 @@ class Erasure:
             topic = self._readable(Topic, topic_id)
             if topic is None:
                 continue
-            scene = self._readable(Scene, topic.scene)
-            if scene is not None and scene.created_at == topic.user_at and topic.messages[:1] == (id_,):
-                self._blank(msgspec.structs.replace(scene, name=dated(scene.created_at)))  # it was named after it
-                self.reached["scene names"] += 1
+            self._take_from_name(topic.scene, message)
+            self._take_terms(topic.scene)
             self._blank_fused(topic.parent)
             self.reached["topics"] += 1
             left = tuple(other for other in topic.messages if other != id_)
@@ -182,6 +180,22 @@ class Erasure:
                     ends=(),
                 )
             )
+
+    def _take_from_name(self, scene_id: int, message: Record | None) -> None:
+        """Names of scenes are made of telling words of their messages; one that the host gave is the host's own."""
+        scene = self._readable(Scene, scene_id)
+        if scene is None or scene.edited:
+            return
+        if not isinstance(message, Message) or names_words_of(scene, message.text):  # or it cannot be read
+            self._blank(msgspec.structs.replace(scene, name=dated(scene.created_at)))
+            self.reached["scene names"] += 1
+
+    def _take_terms(self, scene: int) -> None:
+        """The hashes of a scene's telling terms; without a state, the next dream draws them anew from what is left."""
+        engram = self._batch.find(Engram, engram_id(scene)) if engram_id(scene) not in self.gone else None
+        if engram is not None and engram.terms:
+            self._batch.strike(msgspec.structs.replace(engram, terms=(), state=0))
+            self.reached["terms of scenes"] += 1
 
     def _blank_fused(self, id_: int) -> None:
         """Topics fused from this one, and from those: what they say was drawn from words that go."""

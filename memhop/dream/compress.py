@@ -74,7 +74,9 @@ class Compress:
 
 def _windows(desk: Desk, topics: dict[int, Topic]) -> list[list[Topic]]:
     """The topics of a scene that may be fused, in runs that are compared at a time."""
-    roots = sorted((topic for topic in topics.values() if topic.depth == 1), key=lambda topic: (topic.user_at, topic.id))
+    roots = sorted(
+        (topic for topic in topics.values() if topic.depth == 1), key=lambda topic: (topic.user_at, topic.id)
+    )
     if len(roots) < desk.min_topics:
         desk.skip("the scene has too few topics", 1)
         return []
@@ -107,7 +109,9 @@ def _height(topic: Topic, topics: dict[int, Topic]) -> int:
 def _messages(store: Store, topic: Topic, topics: dict[int, Topic]) -> list[Message]:
     """What was said in a topic; of a fused one, the messages it cites."""
     if topic.children:
-        found = [message for id_ in dict.fromkeys(topic.sources) if (message := store.readable(Message, id_)) is not None]
+        found = [
+            message for id_ in dict.fromkeys(topic.sources) if (message := store.readable(Message, id_)) is not None
+        ]
         return sorted(found, key=lambda message: (message.at, message.id))
     return said_in(store, topic)
 
@@ -175,7 +179,7 @@ def _change(
     sunk += [msgspec.structs.replace(topic, depth=min(DEEPEST, topic.depth + 1)) for topic in below]
     return Change(
         what="topic",
-        why=f"{len(members)} neighbouring topics speak of the same thing; a fused topic cites {len(set(cited))} messages",
+        why=f"{len(members)} neighbouring topics speak of one thing; a fused topic cites {len(set(cited))} messages",
         reads=(*members, *below),
         puts=(fused, *sunk),
     )

@@ -1,8 +1,9 @@
 """The stage "engrams": one node per scene, and edges between scenes that have to do with each other.
 
-A scene is looked at when something was said in it since it last was, or its topics are others. Edges are made from it to
+A scene is looked at when something was said in it since it last was, or its topics are others. Edges are made from it
+to
 
-    co_occurrence   scenes that share telling terms, from a Jaccard of the two sets of 0.15 on; the weight is their cosine
+    co_occurrence   scenes that share telling terms: from a Jaccard of the two sets of 0.15 on; the weight is the cosine
     semantic        scenes whose vectors point the same way, where the file has vectors: models differ in how near
                     unrelated texts are to each other, so a cosine is measured against those of a sample of scenes, as
                     (c - median) / (1 - median), and must be among the largest tenth
@@ -149,9 +150,7 @@ def _forgotten_already(desk: Desk, scene: int, last_at: int) -> bool:
     return fresh.importance_at(desk.now_ms, _use(desk.store, scene, desk.now_ms)) < FORGOTTEN
 
 
-def _node(
-    wording: Wording, scene: Scene, topics: list[Topic], messages: list[Message], known: Engram | None
-) -> Engram:
+def _node(wording: Wording, scene: Scene, topics: list[Topic], messages: list[Message], known: Engram | None) -> Engram:
     counts = wording.counted(messages)
     base = known or Engram(scene=scene.id, created_at=scene.created_at)
     return msgspec.structs.replace(

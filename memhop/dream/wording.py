@@ -1,8 +1,8 @@
 """What scenes are about, in words: how telling each term is, and which tell most.
 
-A term is worth tf * idf ** rarity in a scene, idf being that of recall. For a name of the scene, `rarity` is 1: it should
-tell it from others. For what it shares with others it is 1/2: with 1, hardly any two scenes of the development half of
-LoCoMo have a Jaccard of 0.15, although the order of pairs by Jaccard tells as much about which two answer one question.
+A term is worth tf * idf ** rarity in a scene, idf being that of recall. For the scene's name, `rarity` is 1: it should
+tell it from others. For what it shares with others it is 1/2: with 1, two scenes in a hundred of the development half
+of LoCoMo have a Jaccard of 0.15, with 1/2 seventeen, and Jaccard tells as much about which two answer one question.
 Terms of a speaker's name are left out: two people call each other by name in every scene.
 """
 

@@ -133,9 +133,7 @@ class VectorIndex(SlabIndex["_Matrix"]):
         best = np.sort(top_k(cosines, k))
         return ordinals[best], np.clip(cosines[best], -1.0, 1.0)
 
-    def mean(
-        self, units: NDArray[np.int64], ordinals_of: OrdinalsOf, *, version: object
-    ) -> NDArray[np.float32] | None:
+    def mean(self, units: NDArray[np.int64], ordinals_of: OrdinalsOf, *, version: object) -> NDArray[np.float32] | None:
         """Where the vectors of some units point together: the mean of all their rows, of unit length.
 
         Args:

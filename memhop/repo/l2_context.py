@@ -124,3 +124,11 @@ def scene_name(keywords: Sequence[str], text: str, at: int) -> str:
     subject = ", ".join(flat[:NAME_KEYWORDS]) or " ".join(text[: 10 * _OPENING_CHARS].split())[:_OPENING_CHARS]
     subject = subject[:NAME_CHARS].strip()
     return f"{subject} ({dated(at)})" if subject else dated(at)
+
+
+def names_words_of(scene: Scene, text: str) -> bool:
+    """Whether the name of a scene, its day aside, has a word of a text."""
+    from memhop.index.tokenizer import tokenize
+
+    named = tokenize(scene.name.removesuffix(f" ({dated(scene.created_at)})"))
+    return not set(named).isdisjoint(tokenize(text))

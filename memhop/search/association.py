@@ -1,9 +1,9 @@
 """Spreading activation over L1 (Collins and Loftus 1975): which other scenes the hits bring to mind.
 
-Activation starts at the scenes of the hits, flows along hyperedges times what they weigh at the time of the question and a
-damping factor, and stops after a few hops or when it is too weak. A scene keeps the strongest activation that reached
-it and is visited again only for a stronger one, so that cycles add nothing. In the end it is multiplied by the scene's
-importance: what is nearly forgotten does not come to mind. Weights and importance decay, see `repo/l1_engram`.
+Activation starts at the scenes of the hits, flows along hyperedges times what they weigh at the time of the question
+and a damping factor, and stops after a few hops or when it is too weak. A scene keeps the strongest activation that
+reached it and is visited again only for a stronger one, so that cycles add nothing. In the end it is multiplied by the
+scene's importance: what is nearly forgotten does not come to mind. Weights and importance decay, see `repo/l1_engram`.
 """
 
 from __future__ import annotations

@@ -107,9 +107,7 @@ class _Asked(NamedTuple):
         return present
 
 
-def words(
-    terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, allowed: Eligible
-) -> Words:
+def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, allowed: Eligible) -> Words:
     """The lexical, entity and session channels.
 
     Args:
@@ -161,7 +159,11 @@ def _asked(terms: Sequence[str], views: Views, judged: Judged) -> list[_Asked]:
     owns = views.bm25.postings(terms, judged.units, of=judged.name)
     weights = [_variants(own.term, frequency=own.frequency, views=views) for own in owns]
     distinct = list(dict.fromkeys(other for of_one in weights for other in of_one))
-    others = dict(zip(distinct, views.bm25.postings(distinct, judged.units, of=judged.name), strict=True)) if distinct else {}
+    others = (
+        dict(zip(distinct, views.bm25.postings(distinct, judged.units, of=judged.name), strict=True))
+        if distinct
+        else {}
+    )
     asked = []
     for own, of_one in zip(owns, weights, strict=True):
         pieces = [_Piece(own, 1.0)] if own.frequency else []

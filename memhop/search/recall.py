@@ -368,7 +368,9 @@ class Recaller:
             return fused
         labels = np.array(sorted(reached), np.uint64)
         places = np.minimum(np.searchsorted(labels, scenes), len(labels) - 1)
-        activation = np.where(labels[places] == scenes, np.array([reached[one] for one in sorted(reached)])[places], 0.0)
+        activation = np.where(
+            labels[places] == scenes, np.array([reached[one] for one in sorted(reached)])[places], 0.0
+        )
         prior = np.where(fused.evidence, weights.association * activation, 0.0)
         if query.fusion == "rrf":  # priors are factors there, see `fusion.rrf`
             prior = fused.total * np.expm1(prior / 3)
