@@ -350,7 +350,9 @@ def _reinforce(store: Store, batch: Batch, relation: str, one: int, other: int, 
     scenes = (min(one, other), max(one, other))
     id_ = edge_id(relation, scenes)
     known = batch.find(Hyperedge, id_)
-    weight = reinforced(known.weight if known else 0.0, by)
+    if known is not None:
+        at = max(at, known.updated_at)
+    weight = reinforced(known.weight_at(at) if known else 0.0, by)
     batch.put(Hyperedge(relation=relation, scenes=scenes, weight=round(weight, 4), updated_at=at), id_)
 
 
