@@ -127,6 +127,13 @@ def bounded(items: Iterable[Any]) -> Iterable[Any]:
         yield item
 
 
+def check_ids(value: object, *, field: str, most: int) -> tuple[int, ...]:
+    """The ids of a list, in order, each once. Raises InvalidRequest: not a list of ids, or too many."""
+    if not isinstance(value, list | tuple) or len(value) > most:
+        raise InvalidRequest("not a list of ids", field=field, allowed=f"a list of at most {most:,} ids")
+    return tuple(dict.fromkeys(from_hex(id_, field=field) for id_ in value))
+
+
 def check_total(texts: Iterable[str]) -> None:
     """All texts of one call fit into one commit, or InvalidRequest is raised."""
     if sum(len(text.encode()) for text in texts) > LIMITS.batch_bytes:

@@ -53,7 +53,8 @@ _CONVERSIONS: dict[int, Callable[[Any], object]] = {
     Kind.NOTE: convert.note, Kind.MESSAGE: convert.message, Kind.TOPIC: convert.topic,
     Kind.PROFILE: lambda record: convert.profile(record, ()),
     Kind.PROFILE_LINE: lambda record: convert.profile(Profile(), [record]), Kind.PROFILE_CHANGE: convert.profile_change,
-    Kind.GRAPH: convert.graph, Kind.KNOWLEDGE: convert.knowledge, Kind.CAPABILITY: convert.capability,
+    Kind.GRAPH: lambda record: convert.graph(record, 0, 0), Kind.KNOWLEDGE: convert.knowledge,
+    Kind.KNOWLEDGE_EDGE: convert.knowledge_edge, Kind.FACT: convert.fact, Kind.CAPABILITY: convert.capability,
     Kind.EVENT: convert.event, Kind.SCENE: lambda record: convert.scene(record, 0),
 }  # fmt: skip
 
