@@ -1,7 +1,7 @@
 """Fusing topics by hand, and taking fused ones apart.
 
 A fused topic is one above its members, which sink by one with their families; nothing of them is lost. What the host
-fused is `edited`, so that dreams leave it.
+fused is `edited`, and so is what it took apart, so that no dream does the opposite.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def unmerge(store: Store, batch: Batch, id_: int) -> tuple[Topic, ...]:
         for child_id in dict.fromkeys(fused.children)
         if child_id != id_ and (child := batch.find(Topic, child_id)) is not None and child.parent == id_
     ]
+    above = parent.id if parent else 0
     freed = [
-        _put_at(batch, msgspec.structs.replace(child, parent=parent.id if parent else 0), fused.depth)
-        for child in members
+        _put_at(batch, msgspec.structs.replace(child, parent=above, edited=True), fused.depth) for child in members
     ]
     if parent is not None:
         at = parent.children.index(id_) if id_ in parent.children else len(parent.children)

@@ -135,7 +135,8 @@ class Topics(Namespace):
         """Take a fused topic apart, whoever fused it: its members rise by one depth, and its summary is gone for good.
 
         Returns:
-            The members, in order of time.
+            The members, in order of time. They are `edited`, so that no dream fuses them again; `refine` gives a topic
+            back to dreams.
 
         Raises:
             NotFound. InvalidRequest: it is a turn, made of no others.

@@ -11,7 +11,7 @@ from memhop import DB, InvalidRequest, NotFound
 from memhop.common.ids import from_hex
 from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, edges_of, engram_id
 from memhop.repo.l2_context import Scene, Topic, scene_name
-from memhop.repo.l3_knowledge import Fact
+from memhop.repo.l3_facts import Fact
 from memhop.repo.l4_archive import Message
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Kind

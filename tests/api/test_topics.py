@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,14 +105,16 @@ class TestMerge:
         fused = db.topics.merge(ids)
         db.topics.unmerge(fused.id)
         assert db.topics.merge(ids) == fused
+        assert db.topics.get(ids[0]).depth == 2
 
 
 class TestUnmerge:
     def test_members_are_as_they_were(self, db: DB, scene: str) -> None:
         before = every(lambda **page: db.topics.list(scene, **page))
         freed = db.topics.unmerge(db.topics.merge(topics(db, scene)).id)
-        assert list(freed) == before
-        assert every(lambda **page: db.topics.list(scene, **page)) == before
+        assert [replace(topic, edited=False) for topic in freed] == before
+        assert all(topic.edited for topic in freed), "no dream fuses them again"
+        assert every(lambda **page: db.topics.list(scene, **page)) == list(freed)
         assert db.recall("kayak", layers=["topics"]).hits == ()
 
     def test_a_turn_cannot_be_taken_apart(self, db: DB, scene: str) -> None:
