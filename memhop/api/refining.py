@@ -15,6 +15,7 @@ from memhop.models.offline import keywords
 from memhop.repo.l2_context import Topic
 
 if TYPE_CHECKING:
+    from memhop.dream.purse import Purse
     from memhop.models.chat import ChatModel
     from memhop.repo.l4_archive import Message
     from memhop.repo.store import Store
@@ -24,18 +25,21 @@ _TRIES = 3  # when something is said or erased while a model is asked
 _NAME_CHARS = 80  # of a model, as it is noted
 
 
-def refine(store: Store, id_: int, chat: ChatModel | None) -> Topic:
-    """Replace the keywords of a topic. The model is asked without any lock.
+def refine(store: Store, id_: int, purse: Purse | None) -> Topic:
+    """Replace the keywords of a topic. The model is asked without any lock, and what that costs is written down.
 
     Raises:
         NotFound: no topic has this id. ChatError: the model gave no keyword that is in the messages, or the topic
             changed each time it was asked.
     """
+    chat = purse.meter(anew=True) if purse is not None else None
     for _ in range(_TRIES):
         topic = store.get(Topic, id_, field="topic_id")
         said = said_in(store, topic)
         found = None if chat is None else _by_model(chat, topic, said)
         with store.writing() as batch:
+            if purse is not None:
+                purse.settle(batch)
             topic = store.get(Topic, id_, field="topic_id")
             now = said_in(store, topic)
             if found is None:

@@ -86,7 +86,8 @@ class Topics(Namespace):
         Args:
             keywords: Up to 64, most telling first, of up to 100 characters; they stand for the whole topic, and dreams
                 leave the topic from then on (`edited`). None: worked out by the chat model if the memory was opened
-                with one, offline otherwise; dreams may work on the topic again.
+                with one, which sees the first 3,000 characters of what the user said and of the replies; offline
+                otherwise. Dreams may work on the topic again.
 
         Raises:
             NotFound, InvalidRequest. ChatError: the model gave no keywords of the messages; nothing is changed.
@@ -95,7 +96,7 @@ class Topics(Namespace):
         if keywords is None:
             from memhop.api.refining import refine
 
-            return convert.topic(refine(store, wanted, getattr(self._db, "_llm", None)))
+            return convert.topic(refine(store, wanted, self._db._dreamer.purse(store)))
         names = list(keywords) if isinstance(keywords, Iterable) and not isinstance(keywords, str) else keywords
         chosen = check_names(names, field="keywords", most=MOST_KEYWORDS, max_chars=KEYWORD_CHARS)
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from memhop import DB, InvalidRequest, NotFound
+from memhop import DB, ChatError, InvalidRequest, NotFound, OpenAIChat
 from memhop.common.ids import from_hex, to_hex
+from memhop.repo.dreams import Spending
 from memhop.repo.l2_context import Topic, statements
 from tests.api.test_erasure import dangling
 from tests.api.test_scenes import SUBJECTS, scene_of, texts, topics
 from tests.support.memories import NOW, every, memory
+from tests.support.model_server import model_server
 
 
 @pytest.fixture
@@ -156,6 +159,42 @@ class TestRefine:
         assert (refined.user_keywords, refined.edited, refined.refined_by) == (before.user_keywords, False, None)
         assert {"Lisbon", "varnish"} <= {word for keyword in refined.agent_keywords for word in keyword.split()}
         assert any("kayak hull" in keyword for keyword in refined.agent_keywords)
+
+    def test_by_a_model_over_the_wire(self, tmp_path: Path) -> None:
+        answers: list[Any] = [
+            {"items": [{"id": "m1", "keywords": ["epoxy", "invented"]}, {"id": "m2", "keywords": ["two coats"]}]},
+            "no idea",
+        ]
+        with model_server(answers) as server:
+            model = OpenAIChat("stub", base_url=server.url)
+            with memory(tmp_path / "b.meh", llm=model) as db:
+                turn = db.search("which epoxy for the hull?", NOW)
+                db.update(turn.new_topic_id, "any, in two coats", NOW)
+                assert server.calls == 0
+                refined = db.topics.refine(turn.new_topic_id)
+                assert (refined.user_keywords, refined.agent_keywords) == (("epoxy",), ("two coats",))
+                assert (refined.refined_by, refined.edited) == (model.name, False)
+                assert "which epoxy" in server.asked[0].user
+                assert [spent.calls for spent in db._store.scan(Spending)] == [1]
+                with pytest.raises(ChatError):
+                    db.topics.refine(turn.new_topic_id)
+                assert db.topics.get(turn.new_topic_id) == refined
+
+    def test_what_was_erased_while_the_model_was_asked_does_not_come_back(self, tmp_path: Path) -> None:
+        answer = {"items": [{"id": "m1", "keywords": ["epoxy"]}, {"id": "m2", "keywords": ["qxzzy"]}]}
+        waiting: list[str] = []
+
+        def erase(asked: object) -> dict[str, Any]:
+            if waiting:
+                db.forget(waiting.pop(), hard=True)
+            return answer
+
+        with model_server(erase) as server:
+            with memory(tmp_path / "b.meh", llm=OpenAIChat("stub", base_url=server.url)) as db:
+                turn = db.search("which epoxy for the hull?", NOW)
+                waiting.append(db.update(turn.new_topic_id, "qxzzy epoxy", NOW).id)
+                assert db.topics.refine(turn.new_topic_id).agent_keywords == ()
+                assert server.calls == 2
 
     def test_of_a_fused_topic(self, db: DB, scene: str) -> None:
         fused = db.topics.merge(topics(db, scene)).id
