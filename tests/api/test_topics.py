@@ -186,15 +186,17 @@ class TestRefine:
 
         def erase(asked: object) -> dict[str, Any]:
             if waiting:
-                db.forget(waiting.pop(), hard=True)
+                here.forget(waiting.pop(), hard=True)
             return answer
 
-        with model_server(erase) as server:
-            with memory(tmp_path / "b.meh", llm=OpenAIChat("stub", base_url=server.url)) as db:
-                turn = db.search("which epoxy for the hull?", NOW)
-                waiting.append(db.update(turn.new_topic_id, "qxzzy epoxy", NOW).id)
-                assert db.topics.refine(turn.new_topic_id).agent_keywords == ()
-                assert server.calls == 2
+        with (
+            model_server(erase) as server,
+            memory(tmp_path / "b.meh", llm=OpenAIChat("stub", base_url=server.url)) as here,
+        ):
+            turn = here.search("which epoxy for the hull?", NOW)
+            waiting.append(here.update(turn.new_topic_id, "qxzzy epoxy", NOW).id)
+            assert here.topics.refine(turn.new_topic_id).agent_keywords == ()
+            assert server.calls == 2
 
     def test_of_a_fused_topic(self, db: DB, scene: str) -> None:
         fused = db.topics.merge(topics(db, scene)).id
