@@ -1,5 +1,6 @@
-"""Scenes and topics merged, split, fused, taken apart and deleted in whatever order: each message that is left stands
-in one place, in its order, with everything that names it, and no reference leads nowhere."""
+"""Scenes and topics merged, split, fused, taken apart and deleted in whatever order, with dreams and their undoing in
+between: each message that is left stands in one place, in its order, with everything that names it, and no reference
+leads nowhere."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ class Regrouping(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        for _ in range(3):
-            for turn in range(4):
+        for turns in (10, 4, 3):  # enough for a dream to fuse some of the first
+            for turn in range(turns):
                 self.say(0, new=turn == 0)  # the scene of the newest turn
 
     def scenes(self) -> list[str]:
@@ -61,7 +62,8 @@ class Regrouping(RuleBasedStateMachine):
         self.count += 1
         known = self.scenes()
         where = {"auto_create": True} if new or not known else {"directed_l2_id": known[place % len(known)]}
-        text = f"the word{self.count} boat"
+        subject = ("boat hull varnish", "tax return office", "violin string bow")[self.count // 3 % 3]
+        text = f"the {subject} and word{self.count}"
         found = self.db.search(text, NOW - 10_000 * MINUTE + self.count * MINUTE, **where)
         reply = self.db.update(found.new_topic_id, f"reply{self.count}", NOW)
         self.words |= {found.message_id: text, reply.id: reply.text}
@@ -126,6 +128,18 @@ class Regrouping(RuleBasedStateMachine):
     def rename(self, place: int) -> None:
         self.db.scenes.rename(self.chosen(place), "a name")
 
+    @rule()
+    def dream(self) -> None:
+        self.db.dream()
+        assert self.db.dream().changed == 0, "there is nothing new"
+
+    @rule()
+    def undo(self) -> None:
+        """The newest dream that changed something, as far as nobody has built on it."""
+        newest = [dream for dream in self.db.dreams.list().items if dream.undoable]
+        if newest:
+            self.db.dreams.undo(newest[0].number)
+
     @invariant()
     def every_message_stands_in_one_place_and_in_order(self) -> None:
         for depth in (1, 4):
@@ -144,7 +158,7 @@ class Regrouping(RuleBasedStateMachine):
         topics = {topic.id: topic for topic in self.db._store.scan(Topic)}
         for topic in topics.values():
             assert all(topics[id_].parent == topic.id for id_ in topic.children)
-            assert topic.depth == (min(4, topics[topic.parent].depth + 1) if topic.parent else 1)
+            assert topic.depth in (4, topics[topic.parent].depth + 1 if topic.parent else 1)
             if topic.parent:
                 assert topic.id in topics[topic.parent].children
                 assert topic.scene == topics[topic.parent].scene
