@@ -250,8 +250,10 @@ def _source(store: Store, id_: int) -> Record:
 
 
 def _told_at(source: Record) -> int:
-    """The time a source speaks of, or at which it was said."""
+    """The first time a source speaks of, else when it was said."""
     match source:
+        case Message() if source.spans:
+            return source.spans[0][0]
         case Message() | Note() | Event():
             return source.at
         case Topic():
