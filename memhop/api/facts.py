@@ -138,7 +138,8 @@ class Facts(Namespace):
         Raises:
             InvalidRequest: an argument does not do, or `as_of` stands beside `include_closed`.
 
-        Cost: reads the facts of the subject or predicate from the cursor on, about 10 us each, until there are enough.
+        Cost: reads the facts of the subject or predicate, or all, from the cursor on until there are enough, about 7 us
+            each.
         """
         if as_of is not None and include_closed:
             raise InvalidRequest("it contradicts `as_of`", field="include_closed", allowed="one of the two")
