@@ -30,13 +30,13 @@ words.
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, Final
 
+from memhop.common.stems import stem as _stem
 from memhop.index import scripts
 from memhop.index.irregular import FORMS
 from memhop.index.stopwords import CHINESE, ENGLISH, JAPANESE
@@ -64,8 +64,6 @@ _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _HUMP_BORDER: Final = re.compile(r"[a-z][A-Z0-9]|[A-Z][A-Z][a-z]|[A-Z]\d|\d[A-Za-z]")
 _INVISIBLE: Final = re.compile(rf"((?<!\S)[{scripts.IGNORABLE}]+(?!\S))|[{scripts.IGNORABLE}]+")
 _MARK_PILE: Final = re.compile(rf"([{scripts.MARKS}]{{32}})[{scripts.MARKS}]+")
-
-_per_thread = threading.local()
 
 
 def tokenize(text: str) -> list[str]:
@@ -211,17 +209,6 @@ def _folded(word: str) -> str:
 
 def _without_accents(word: str) -> str:
     return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
-
-
-def _stem(word: str) -> str:
-    stemmer = getattr(_per_thread, "stemmer", None)
-    if stemmer is None:
-        import Stemmer
-
-        # Not safe to share between threads. Without its own cache, which costs more than stemming.
-        stemmer = _per_thread.stemmer = Stemmer.Stemmer("english", 0)
-    stem: str = stemmer.stemWord(word)
-    return stem or word
 
 
 def _bigrams(run: str) -> list[str]:

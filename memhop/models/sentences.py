@@ -35,6 +35,11 @@ def sentences(text: str, speaker: str = "") -> list[str]:
     return [f"{speaker}: {part}" if speaker else part for part in telling]
 
 
+def split(text: str) -> list[str]:
+    """The sentences of a text, word for word: each is a piece of it, stripped, none is blank. A line ends one."""
+    return [part for line in text.splitlines() for part in map(str.strip, _END.split(line)) if part]
+
+
 def in_light_of(whole: NDArray[np.float32], parts: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rows for the sentences of a turn, of unit length.
 

@@ -49,6 +49,17 @@ protected public raise return self static str string struct super switch throw t
 var void yield
 """
 
+_SMALL_TALK = """
+amazing awesome bad best better big bit cool day days excellent exciting feel feels felt fine find found glad gonna
+good gotta great guess guys happened happens happy hear heard hope important interesting kind look looked looking
+looks lot lots mind morning new nice people person place plan problem right show sort sound sounds start started
+stay stuff sure talk talking tell thought time times tough tried try trying wait wanna way ways week well wish
+wonderful work works worked world worth
+今天 明天 昨天 时间 地方 问题 开始 感觉 样子 方面 情况 办法 意思 看看 听说 聊聊 不错 厉害 没事 没关系 加油
+"""
+
 STOP_WORDS: frozenset[str] = frozenset(_ENGLISH.split()) | frozenset(_CHINESE.split())
 CODE_WORDS: frozenset[str] = frozenset(_CODE.split())
 """Keywords of programming languages: no topic of a text that shows code, but good words elsewhere."""
+SMALL_TALK: frozenset[str] = frozenset(_SMALL_TALK.split())
+"""What everybody says in every conversation: it may carry a sentence, but says nothing about a person."""
