@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memhop.api import convert, results
-from memhop.api.namespace import Namespace, check_ids
+from memhop.api.namespace import Namespace, ids_of
 from memhop.common.clock import to_ms
 from memhop.common.config import LIMITS, check_name, check_text
 from memhop.common.errors import InvalidRequest, NotFound
@@ -84,7 +84,7 @@ class Facts(Namespace):
         said = check_text(value, field="value", max_bytes=LIMITS.fact_bytes)
         since = None if valid_from is None else to_ms(valid_from, field="valid_from")
         until = None if valid_to is None else to_ms(valid_to, field="valid_to")
-        drawn_from = check_ids(sources, field="sources", most=LIMITS.links)
+        drawn_from = ids_of(sources, field="sources", most=LIMITS.links, least=0)
         store = self._store
 
         def fill(batch: Batch) -> Fact:

@@ -19,7 +19,6 @@ from memhop.api.results import Fact
 from memhop.common.clock import ManualClock, to_datetime
 from memhop.common.ids import from_hex
 from memhop.repo import l3_facts
-from memhop.repo.l4_archive import Message
 from tests.api.test_erasure import dangling
 from tests.support.memories import DAY, HOUR, NO_ID, NOW, distract, every, memory, texts
 
@@ -160,11 +159,11 @@ class TestAsserting:
             assert days(db.facts.assert_("Ann", "lives in", "Graz", sources=[message.id]))[1] == 7
             assert days(db.facts.assert_("Ann", "likes", "tea", sources=[note.id, message.id]))[1] == 3
             assert db.facts.assert_("Ann", "is", "here").valid_from == NOW
-            (id_,) = db.archive.append_many([{"text": "We moved to Linz", "at": on(20), "session": "s"}])
-            with db._store.writing() as batch:  # as if it said: on the day before yesterday
-                moved = db._store.get(Message, from_hex(id_))
-                batch.put(msgspec.structs.replace(moved, spans=((on(18), on(19)),)))
-            assert days(db.facts.assert_("Ann", "lives in", "Linz", sources=[id_, message.id]))[1] == 18
+            (id_,) = db.archive.append_many([{"text": "We moved to Linz two days ago", "at": on(20), "session": "s"}])
+            moved = db.archive.get(id_)
+            assert moved.spans[0][0] < on(19)
+            fact = db.facts.assert_("Ann", "lives in", "Linz", sources=[id_, message.id])
+            assert fact.valid_from == moved.spans[0][0]
 
     def test_sources_add_up_to_a_limit(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:
