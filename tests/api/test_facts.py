@@ -281,6 +281,15 @@ class TestWhatWasKnown:
                         then_told = every(then.facts.list, **arguments)
                         assert by_id(now_told) == by_id(then_told), f"seed {seed}, {arguments}"
 
+    def test_a_clock_that_was_set_back(self, tmp_path: Path) -> None:
+        """Commits do not go back in time, so neither does what was known."""
+        with memory(tmp_path / "a.meh") as db:
+            db.facts.assert_("Ann", "lives in", "Graz", valid_from=on(1))
+        with memory(tmp_path / "a.meh", clock=ManualClock(NOW - DAY)) as db:
+            assert db.facts.assert_("Ann", "lives in", "Linz", valid_from=on(2)).recorded_at == NOW
+            assert timeline(db, known_at=NOW - HOUR) == []
+            assert timeline(db, known_at=NOW) == [("Graz", 1, 2), ("Linz", 2, None)]
+
     def test_very_many_changes_are_told_by_the_oldest_kept(self, tell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(l3_facts, "MOST_BELIEFS", 3)
         fact = tell("A", 1, 2)
