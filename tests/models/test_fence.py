@@ -38,8 +38,10 @@ def test_a_text_cannot_end_the_fence_of_an_earlier_question() -> None:
     assert (label, inner) == ("m1", forged)
 
 
-def test_same_texts_same_fence() -> None:
-    assert fenced([Shown("m1", "a")]) == fenced([Shown("m1", "a")]) != fenced([Shown("m1", "b")])
+def test_same_texts_same_fence_and_others_another() -> None:
+    """Whoever knows the marker of one question must not know that of the next."""
+    one, again, other = (FENCE.findall(fenced([Shown("m1", text)]))[0][1] for text in ("a", "a", "b"))
+    assert one == again != other
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:

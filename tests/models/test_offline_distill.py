@@ -56,6 +56,7 @@ def test_more_evidence_is_more_certain_but_never_certain() -> None:
     [
         pytest.param((), id="nothing"),
         pytest.param(GLAD[:4], id="four messages"),
+        pytest.param(tuple(f"I am happy on day {n}." for n in range(7)), id="seven words of feeling"),
         pytest.param((" ".join(GLAD),) * 9, id="the same message again and again"),
         pytest.param((" ".join(GLAD + LOW),), id="one message"),
         pytest.param(("The boat left at nine.",) * 20, id="no feelings"),
@@ -102,6 +103,7 @@ def test_a_trait_is_skipped_rather_than_guessed(texts: tuple[str, ...]) -> None:
 
 def test_a_negated_trait_is_the_other_end() -> None:
     assert selves("I'm not a patient person") == [("agreeableness", -1)]
+    assert selves("我不是很健谈") == [("extraversion", -1)]
     assert selves("I am always quite shy and organized") == [("extraversion", -1), ("conscientiousness", 1)]
 
 
