@@ -9,8 +9,9 @@ Where things are; arrows point down, and a test keeps it so:
 
     cli/       the `memhop` command                       the only code that sees arguments and environment
     api/       DB, its namespaces, result types           checks arguments, returns plain data
+    dream/     consolidation: stages plan, a journal undoes  proposes; the rules of dream/guard.py decide
     search/    recall and the agent loop                  questions in, ranked hits out; writes only the turn
-    models/    embedders, offline keywords                the outside world; everything it says is checked
+    models/    embedders, chat, doing without them        the outside world; everything it says is checked
     repo/      the eight layers as records, the Store     the only writer; where bytes meet indexes
     index/     tokenizer, BM25, vectors, fuzzy, groups    pure structures that can be rebuilt
     core/      the .meh file: frames, commits, segments   bytes on disk; knows nothing of memory
@@ -48,21 +49,29 @@ if TYPE_CHECKING:
     from memhop.api.backups import Backups
     from memhop.api.db import DB
     from memhop.api.doctor import doctor
+    from memhop.api.dreaming import Dreaming
     from memhop.api.repair import repair
+    from memhop.models.chat_ollama import OllamaChat
+    from memhop.models.chat_openai import OpenAIChat
     from memhop.models.embed import HashEmbedder
     from memhop.models.embed_http import OllamaEmbedder, OpenAIEmbedder
     from memhop.models.embed_local import LocalEmbedder
     from memhop.models.embed_onnx import OnnxEmbedder
+    from memhop.models.metered import Budget
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "Backups": "memhop.api.backups",
+    "Budget": "memhop.models.metered",
     "DB": "memhop.api.db",
+    "Dreaming": "memhop.api.dreaming",
     "HashEmbedder": "memhop.models.embed",
     "LocalEmbedder": "memhop.models.embed_local",
+    "OllamaChat": "memhop.models.chat_ollama",
     "OllamaEmbedder": "memhop.models.embed_http",
     "OnnxEmbedder": "memhop.models.embed_onnx",
+    "OpenAIChat": "memhop.models.chat_openai",
     "OpenAIEmbedder": "memhop.models.embed_http",
     "doctor": "memhop.api.doctor",
     "repair": "memhop.api.repair",
@@ -72,10 +81,12 @@ __all__ = [
     "DB",
     "Backups",
     "BadFormat",
+    "Budget",
     "ChatError",
     "Closed",
     "ConfigError",
     "Corrupt",
+    "Dreaming",
     "EmbedderError",
     "HashEmbedder",
     "InvalidRequest",
@@ -83,8 +94,10 @@ __all__ = [
     "Locked",
     "MemhopError",
     "NotFound",
+    "OllamaChat",
     "OllamaEmbedder",
     "OnnxEmbedder",
+    "OpenAIChat",
     "OpenAIEmbedder",
     "ProviderError",
     "StorageError",

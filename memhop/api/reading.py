@@ -10,16 +10,19 @@ from memhop.api.space import space_used
 from memhop.common.config import LIMITS
 from memhop.common.errors import NotFound
 from memhop.common.ids import from_hex, to_hex
-from memhop.repo.l0_profile import PROFILE_ID, Profile
+from memhop.repo.l0_profile import PROFILE_ID, Profile, derived
 from memhop.repo.l2_context import Topic
+from memhop.repo.l3_facts import Fact, period
 from memhop.repo.l3_knowledge import KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l5_capability import Capability
+from memhop.repo.l6_usage import Usage
 from memhop.repo.record import Kind, Tier, all_of
-from memhop.search.cards import matching_cards
+from memhop.repo.references import may_name
+from memhop.search.cards import language_of, offered
 from memhop.search.packing import Line, pack
 from memhop.search.query import Request, checks, prepare
-from memhop.search.turn import Turn
+from memhop.search.turn import OfflineWords, Turn
 from memhop.search.turn import search as search_turn
 
 if TYPE_CHECKING:
@@ -32,13 +35,14 @@ def recall(recaller: Recaller, request: Request) -> results.Recall:
     return _recall(recaller.recall(request))
 
 
-def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
+def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> results.SearchResult:
     """See `DB.search`."""
-    found = search_turn(recaller, turn)
+    found = search_turn(recaller, turn, words)
     store = recaller.store
     recalled = _recall(found.recalled)
-    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile())
-    cards = matching_cards(store, found.recalled, LIMITS.capabilities)
+    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile(), derived(store))
+    cards = offered(store, found.recalled, LIMITS.capabilities)
+    language = language_of(turn.text)
     return results.SearchResult(
         profile=profile,
         profile_brief=profile.brief,
@@ -46,7 +50,7 @@ def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
         context=recalled.context,
         contexts=tuple(map(convert.topic, found.contexts)),
         associated_contexts=tuple(map(convert.topic, found.associated)),
-        capabilities=tuple(map(convert.capability, cards)),
+        capabilities=tuple(convert.capability(card, language) for card in cards),
         scene_id=to_hex(found.scene.id),
         new_scene=found.new_scene,
         new_topic_id=to_hex(found.topic.id),
@@ -55,9 +59,19 @@ def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
     )
 
 
+def usage(store: Store, id: str) -> results.Usage:
+    """See `DB.usage`."""
+    target = from_hex(id)
+    located = store.file.locate(target)
+    if located is None or not may_name(Usage, "target", located[0]):
+        raise NotFound(f"no scene, note or card has the id {id}", field="id")
+    counted = store.usage(target) or Usage(target=target)
+    return results.Usage(id=id, hits=counted.hits, last_at=counted.last_at or None, copies=counted.copies)
+
+
 def _recall(recalled: Recalled) -> results.Recall:
-    hits = tuple(map(_hit, recalled.hits))
-    lines = [_line(found.id, hit) for found, hit in zip(recalled.hits, hits, strict=True)]
+    hits = tuple(_hit(found, recalled.query.asked_at) for found in recalled.hits)
+    lines = [_line(found, hit) for found, hit in zip(recalled.hits, hits, strict=True)]
     packed = pack(lines, recalled.query.token_budget)
     return results.Recall(
         query=recalled.query.text,
@@ -85,12 +99,14 @@ def _recall(recalled: Recalled) -> results.Recall:
     )
 
 
-def _hit(found: Found) -> results.Hit:
+def _hit(found: Found, asked_at: int) -> results.Hit:
     record = found.record
     kind, text, at = found.layer.label, "", 0
     role = speaker = session = external_id = project = None
     scene = topic = 0
     tier = Tier.ACTIVE
+    valid_from = valid_to = None
+    superseded = False
     if isinstance(record, Message):
         kind, text, at, role = "message", record.text, record.at, record.role
         speaker, session, external_id = record.speaker or None, record.session or None, record.external_id or None
@@ -104,6 +120,10 @@ def _hit(found: Found) -> results.Hit:
     elif isinstance(record, KnowledgeNode):
         kind, at = record.node_type or "knowledge", record.updated_at
         text = f"{record.title}\n{record.content}" if record.content else record.title
+    elif isinstance(record, Fact):
+        kind, text, at = "fact", record.said, record.valid_from
+        valid_from, valid_to = record.valid_from, record.valid_to or None
+        superseded = not record.holds(asked_at)
     elif isinstance(record, Capability):
         kind, text, at = record.type, f"{record.name}: {record.summary}", record.updated_at
     return results.Hit(
@@ -123,11 +143,15 @@ def _hit(found: Found) -> results.Hit:
         score=found.score,
         ranks=found.ranks,
         parts=found.parts,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        superseded=superseded,
     )
 
 
-def _line(id_: int, hit: results.Hit) -> Line:
-    return Line(id=id_, at=hit.at, who=hit.speaker or hit.role or hit.kind, text=hit.text)
+def _line(found: Found, hit: results.Hit) -> Line:
+    text = f"{hit.text} ({period(found.record)})" if isinstance(found.record, Fact) else hit.text
+    return Line(id=found.id, at=hit.at, who=hit.speaker or hit.role or hit.kind, text=text)
 
 
 def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanation:
