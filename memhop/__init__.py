@@ -10,7 +10,7 @@ Where things are; arrows point down, and a test keeps it so:
     cli/       the `memhop` command                       the only code that sees arguments and environment
     api/       DB, its namespaces, result types           checks arguments, returns plain data
     search/    recall and the agent loop                  questions in, ranked hits out; writes only the turn
-    models/    embedders, offline keywords                the outside world; everything it says is checked
+    models/    embedders, chat, doing without them        the outside world; everything it says is checked
     repo/      the eight layers as records, the Store     the only writer; where bytes meet indexes
     index/     tokenizer, BM25, vectors, fuzzy, groups    pure structures that can be rebuilt
     core/      the .meh file: frames, commits, segments   bytes on disk; knows nothing of memory
@@ -49,20 +49,26 @@ if TYPE_CHECKING:
     from memhop.api.db import DB
     from memhop.api.doctor import doctor
     from memhop.api.repair import repair
+    from memhop.models.chat_ollama import OllamaChat
+    from memhop.models.chat_openai import OpenAIChat
     from memhop.models.embed import HashEmbedder
     from memhop.models.embed_http import OllamaEmbedder, OpenAIEmbedder
     from memhop.models.embed_local import LocalEmbedder
     from memhop.models.embed_onnx import OnnxEmbedder
+    from memhop.models.metered import Budget
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "Backups": "memhop.api.backups",
+    "Budget": "memhop.models.metered",
     "DB": "memhop.api.db",
     "HashEmbedder": "memhop.models.embed",
     "LocalEmbedder": "memhop.models.embed_local",
+    "OllamaChat": "memhop.models.chat_ollama",
     "OllamaEmbedder": "memhop.models.embed_http",
     "OnnxEmbedder": "memhop.models.embed_onnx",
+    "OpenAIChat": "memhop.models.chat_openai",
     "OpenAIEmbedder": "memhop.models.embed_http",
     "doctor": "memhop.api.doctor",
     "repair": "memhop.api.repair",
@@ -72,6 +78,7 @@ __all__ = [
     "DB",
     "Backups",
     "BadFormat",
+    "Budget",
     "ChatError",
     "Closed",
     "ConfigError",
@@ -83,8 +90,10 @@ __all__ = [
     "Locked",
     "MemhopError",
     "NotFound",
+    "OllamaChat",
     "OllamaEmbedder",
     "OnnxEmbedder",
+    "OpenAIChat",
     "OpenAIEmbedder",
     "ProviderError",
     "StorageError",

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from memhop.api.archive import Archive
     from memhop.api.backups import Backups
     from memhop.api.capabilities import Capabilities
+    from memhop.api.facts import Facts
     from memhop.api.knowledge import Knowledge
     from memhop.api.notes import Notes
     from memhop.api.profile import Profiles
     from memhop.api.rotation import Rotation
-    from memhop.api.scenes import Scenes, Topics
+    from memhop.api.scenes import Scenes
+    from memhop.api.topics import Topics
     from memhop.api.trajectory import Trajectory
     from memhop.core.meh_file import MehFile
     from memhop.models.embed import Embedder
@@ -512,7 +514,7 @@ class DB:
     @property
     def topics(self) -> Topics:
         """L2 topics."""
-        from memhop.api.scenes import Topics
+        from memhop.api.topics import Topics
 
         return Topics(self._usable())
 
@@ -525,10 +527,17 @@ class DB:
 
     @property
     def knowledge(self) -> Knowledge:
-        """L3 knowledge."""
+        """L3 knowledge: graphs, nodes, edges."""
         from memhop.api.knowledge import Knowledge
 
         return Knowledge(self._usable())
+
+    @property
+    def facts(self) -> Facts:
+        """L3 dated facts."""
+        from memhop.api.facts import Facts
+
+        return Facts(self._usable())
 
     @property
     def capabilities(self) -> Capabilities:

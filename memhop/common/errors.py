@@ -189,7 +189,7 @@ class ChatError(ProviderError):
     """The chat service failed or its answer did not fit the schema.
 
     `about_content`: the service works, but not on these texts (too long, refused, an unusable answer); others may fare
-    better.
+    better. `tokens`: what the service counted for the failed call, 0 if it did not say.
     """
 
     code = 9002
@@ -202,6 +202,8 @@ class ChatError(ProviderError):
         retry_after_s: float | None = None,
         hint: str | None = None,
         about_content: bool = False,
+        tokens: int = 0,
     ) -> None:
         super().__init__(message, retryable=retryable, retry_after_s=retry_after_s, hint=hint)
         self.about_content = about_content
+        self.tokens = tokens

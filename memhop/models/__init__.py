@@ -6,7 +6,13 @@
     install        putting such a folder together, when asked
     embed_http     Ollama and OpenAI-compatible services
     embed_remote   what those two share: batches, retries, distrust of every reply
+    chat           what a chat model promises
+    chat_openai    anything that speaks OpenAI's API
+    chat_ollama    Ollama's own
+    chat_remote    what those two share: redaction, retries, falling back, distrust of every reply
+    metered        counting what chat takes, and holding it within a budget
     structured     a question whose answer has a shape: the schema out, the object in, nothing guessed
+    connections    the ways there: JSON over httpx, the openai client
     http           one bounded exchange: time, bytes, tries, and reasons without secrets
     material       what the text tasks read and give: types
     tasks          the text tasks with a model

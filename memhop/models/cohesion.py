@@ -23,13 +23,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from memhop.models.material import Block
 from memhop.models.stop_words import STOP_WORDS
-from memhop.models.words import content, normal
+from memhop.models.words import content, is_han, normal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,10 +67,7 @@ class Run:
 
 def weights(blocks: Sequence[Block]) -> tuple[list[list[str]], dict[str, float]]:
     """The telling terms of each block in a fixed order, and what each term weighs among them."""
-    telling = [
-        sorted(term for term in (block.terms or _terms(block)) if len(term) > 1 and term not in _stops())
-        for block in blocks
-    ]
+    telling = [sorted(term for term in _terms(block) if len(term) > 1 and term not in _stops()) for block in blocks]
     counts = Counter(term for terms in telling for term in terms)
     return telling, {term: math.log(1.0 + len(blocks) / count) for term, count in counts.items()}
 
@@ -148,7 +145,10 @@ def _unit(terms: Sequence[str], weight: Mapping[str, float]) -> dict[str, float]
     return {term: weight[term] / length for term in terms}
 
 
-def _terms(block: Block) -> set[str]:
+def _terms(block: Block) -> Set[str]:
+    # The terms of Han text hold all pairs of characters beside the words, most of which two texts never share.
+    if block.terms and not any(map(is_han, block.terms)):
+        return block.terms
     return {term for said in block.turns for term in content(said.text)}
 
 

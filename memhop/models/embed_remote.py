@@ -35,7 +35,7 @@ class RemoteEmbedder:
         self,
         kind: str,
         model: str,
-        url: str,
+        host: str,
         *,
         query_model: str | None,
         dimensions: int | None,
@@ -59,12 +59,10 @@ class RemoteEmbedder:
         # by its dimension. The address is left out, the same model elsewhere gives the same vectors.
         settings = json.dumps([kind, model, query_model, dimensions, query_prefix, passage_prefix])
         self.digest = f"{kind}-{hashlib.sha256(settings.encode('utf-8')).hexdigest()[:16]}"
-        self._url = url
-        self._host = http.host_of(url)
+        self._host = host
         self._query_model = query_model or model
         self._query_prefix = query_prefix
         self._passage_prefix = passage_prefix
-        self._timeout = float(timeout)
         self._retries = retries
         self._lock = threading.Lock()
 
@@ -87,7 +85,7 @@ class RemoteEmbedder:
         try:
             for start in range(0, len(sent), self.max_batch):
                 part = sent[start : start + self.max_batch]
-                replies = self._batch([_sendable(prefix + listed[at]) for at in part], query)
+                replies = self._batch([http.sendable(prefix + listed[at]) for at in part], query)
                 for at, row in zip(part, replies, strict=True):
                     rows[at] = row
             self._learn(rows, asked=bool(sent))
@@ -150,11 +148,6 @@ class RemoteEmbedder:
                 found = ", ".join(map(str, sorted(widths)))
                 raise Failure(f"{self._host} answered with {found} dimensions, expected {expected}", retryable=False)
             self.dim = expected
-
-
-def _sendable(text: str) -> str:
-    """Half a surrogate pair is legal in a str and illegal in UTF-8; it goes out as a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _usable(vector: object) -> NDArray[np.float64] | None:

@@ -24,9 +24,10 @@ MAX_WAIT_S = 5.0  # a service asking for a longer pause is left alone; the calle
 MAX_RETRY_AFTER_S = 3600.0
 MAX_RETRIES = 5
 _BACKOFF_S = 0.1  # 0.1, 0.4, 1.6 ... seconds between tries
-_CONNECT_S = 5.0
+CONNECT_S = 5.0
 _CHUNK_BYTES = 65_536
 _LONGEST_REASON = 200
+_LONGEST_SAID = 4_000
 _HOST = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?|[0-9A-Fa-f:.]+")
 # Statuses that may be about one text of a batch rather than about the service.
 _ABOUT_CONTENT = frozenset({400, 413, 422, 500})
@@ -44,6 +45,8 @@ class Failure(Exception):
         retry_after_s: The pause the service asked for, 0..3600 seconds. None: it named none.
         dropped: The connection broke before a reply, as a kept-alive one does after a restart of the service.
         about_content: The service may have disliked one text rather than the whole request.
+        status: The HTTP status it answered with, if it is the status that was wrong.
+        said: The start of the body that came with the status, as it is: for reading, never for showing.
     """
 
     def __init__(
@@ -54,6 +57,8 @@ class Failure(Exception):
         retry_after_s: float | None = None,
         dropped: bool = False,
         about_content: bool = False,
+        status: int | None = None,
+        said: str = "",
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -61,6 +66,8 @@ class Failure(Exception):
         self.retry_after_s = retry_after_s
         self.dropped = dropped
         self.about_content = about_content
+        self.status = status
+        self.said = said
 
 
 def check_url(url: str, *, field: str) -> str:
@@ -147,7 +154,7 @@ def open_client(url: str, *, timeout: float, limit_bytes: int) -> httpx.Client:
             response.stream = BoundedBody(response.stream)
 
     return httpx.Client(
-        timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_S)),
+        timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_S)),
         event_hooks={"response": [bound]},
         headers={"accept-encoding": "identity", "user-agent": "memhop"},
         trust_env=urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1"),
@@ -184,7 +191,7 @@ def status_failure(
 ) -> Failure:
     """The Failure for a reply whose status is not 200. `secret` is struck out should the service repeat it."""
     # What a service says about a refused key may contain parts of the key.
-    said = "" if status in (401, 403) else _error_text(body)
+    said = "" if status in (401, 403) else _body_text(body)
     if secret:
         said = said.replace(secret, "***")
     return Failure(
@@ -192,6 +199,8 @@ def status_failure(
         retryable=status in _PASSING,
         retry_after_s=_retry_after(headers),
         about_content=status in _ABOUT_CONTENT,
+        status=status,
+        said=body[:_LONGEST_SAID].decode("utf-8", "replace"),
     )
 
 
@@ -214,15 +223,23 @@ def plain(text: str) -> str:
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 3] + "..."
 
 
-def _error_text(body: bytes) -> str:
-    """What the service says went wrong: {"error": "..."} or {"error": {"message": "..."}}; else ""."""
-    try:
-        reply = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    error = reply.get("error") if isinstance(reply, dict) else None
+def sendable(text: str) -> str:
+    """Half a surrogate pair is legal in a str and illegal in UTF-8; it goes out as a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def error_text(reply: object) -> str:
+    """What a service says went wrong: {"error": "..."}, {"error": {"message": "..."}}, {"message": "..."}; else ""."""
+    error = reply.get("error", reply) if isinstance(reply, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) else ""
+
+
+def _body_text(body: bytes) -> str:
+    try:
+        return error_text(json.loads(body))
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

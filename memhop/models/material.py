@@ -33,7 +33,7 @@ class Block(NamedTuple):
     """One topic: its messages in time order.
 
     Attributes:
-        terms: Its normalised tokens. Empty: they are made from the texts.
+        terms: Its tokens as the index has them. Empty: they are made from the texts.
         vector: Of unit length, all of one space; None where there is none.
     """
 

@@ -37,7 +37,7 @@ def words(text: str) -> list[str]:
     """
     found: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        if _IS_HAN.match(word):
+        if is_han(word):
             found.extend(word)
         else:
             found.append(plain_number(word) if word[0].isdigit() else word.replace("’", "'"))
@@ -59,7 +59,7 @@ def content_pairs(text: str) -> list[tuple[str, str]]:
     """As `content`, each with the word it is the stem of."""
     found: list[tuple[str, str]] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        if _IS_HAN.match(word):
+        if is_han(word):
             telling = [part for part in han.cut(word) if part not in STOP_WORDS]
             found.extend((part, part) for part in [part for part in telling if len(part) > 1] or telling)
         elif word[0].isdigit():
@@ -83,6 +83,11 @@ def plain_number(word: str) -> str:
     ('12500', '3,5')
     """
     return word.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", word) else word
+
+
+def is_han(word: str) -> bool:
+    """Whether it begins with a Han character."""
+    return _IS_HAN.match(word) is not None
 
 
 def reverses(word: str) -> bool:

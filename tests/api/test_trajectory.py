@@ -57,7 +57,7 @@ class TestAppend:
                 ([{"type": "ok", "payload": b"bytes"}], "items[0].payload"),
                 ([{"type": "ok", "payload": "\ud800"}], "items[0].payload"),
                 ([{"type": "ok", "at": -5}], "items[0].at"),
-                ([{"type": "ok", "colour": 1}], "items[0]"),
+                ([{"type": "ok", "colour": 1}], "items[0].colour"),
                 ([5], "items[0]"),
                 ({"type": "ok"}, "items"),
                 ([{"type": "ok", "message_id": "x"}], "items[0].message_id"),

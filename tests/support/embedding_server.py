@@ -20,6 +20,7 @@ _ROWS = ("too_few", "too_many", "wrong_dim", "nan", "zeros", "empty_vectors", "s
 _WIRE: dict[str, Fault] = {
     "slow": model_server.silent,
     "drip": model_server.drip,
+    "drip_headers": model_server.drip_headers,
     "http_401": model_server.tells_the_key,
     "http_404": Fault(
         lambda wire: wire.json(404, {"error": f"model 'm' not found\nauth: {wire.asked.headers.get('authorization')}"})

@@ -198,6 +198,14 @@ def drip(wire: Wire) -> None:
 
 
 @Fault
+def drip_headers(wire: Wire) -> None:
+    """A head that comes byte by byte and does not end."""
+    wire.write(b"HTTP/1.1 200 OK\r\nx-more: ")
+    while not wire.pause(0.02):
+        wire.write(b"x")
+
+
+@Fault
 def packed(wire: Wire) -> None:
     wire.send(200, "application/json", b"\x1f\x8b not looked at", {"content-encoding": "gzip"})
 
@@ -224,6 +232,7 @@ FAULTS: dict[str, Fault] = {
     "no_fields": no_fields,
     "huge": huge,
     "drip": drip,
+    "drip_headers": drip_headers,
     "packed": packed,
     "redirect": redirect,
     "tells_the_key": tells_the_key,

@@ -1,16 +1,33 @@
 """What the API returns: frozen dataclasses, plain values, `to_dict()` for JSON.
 
 Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
-`at` or ending in `_at`). Absent values are None, never 0 or "".
+`at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
-    base      Result and Page                     layers    records of the layers
-    recall    what recall and search return       erasure   what forgetting returns
-    upkeep    statistics, checks, copies, repair  procedures  cards, trajectories, usage
+    base        Result and Page
+    erasure     what forgetting returns
+    knowledge   graphs, nodes, edges and facts
+    layers      records of the layers
+    procedures  cards, trajectories, usage
+    profile     who the agent is and whom it serves
+    recall      what recall and search return
+    scenes      scenes and topics
+    upkeep      statistics, checks, copies, repair
 """
 
 from memhop.api.results.base import Page, Result
-from memhop.api.results.erasure import Forgotten, Purged, Receipt
-from memhop.api.results.layers import Graph, KnowledgeNode, Message, Note, Profile, Scene, Topic
+from memhop.api.results.erasure import Deleted, Forgotten, Purged, Receipt
+from memhop.api.results.knowledge import (
+    Fact,
+    Graph,
+    Imported,
+    ImportFault,
+    KnowledgeEdge,
+    KnowledgeNode,
+    NodesFound,
+    Path,
+    Subgraph,
+)
+from memhop.api.results.layers import Message, Note
 from memhop.api.results.procedures import (
     Capability,
     CardMatch,
@@ -25,7 +42,9 @@ from memhop.api.results.procedures import (
     TrajectoryStats,
     Usage,
 )
+from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
+from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -56,24 +75,33 @@ __all__ = [
     "Compacted",
     "Crystallized",
     "CrystallizedCard",
+    "Deleted",
     "Diagnosis",
     "Event",
     "Explanation",
+    "Fact",
     "Finding",
     "Forgotten",
     "Graph",
     "Hit",
+    "ImportFault",
+    "Imported",
     "ImportedCard",
     "ImportedCards",
+    "KnowledgeEdge",
     "KnowledgeNode",
     "Lost",
     "Mended",
     "Message",
+    "NodesFound",
     "Note",
     "Page",
+    "Path",
     "Pending",
     "Problem",
     "Profile",
+    "ProfileChange",
+    "ProfileLine",
     "Pruned",
     "Purged",
     "Recall",
@@ -84,11 +112,15 @@ __all__ = [
     "Restored",
     "Result",
     "Scene",
+    "SceneContext",
     "SearchResult",
     "Session",
     "SpaceUse",
+    "Statement",
     "Stats",
+    "Subgraph",
     "Topic",
+    "TopicContext",
     "TrajectoryStats",
     "Usage",
     "Verified",
