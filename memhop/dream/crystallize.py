@@ -81,18 +81,18 @@ def crystallize(store: Store, chat: ChatModel | None, session: str, *, approve: 
         raise NotFound(f"no steps of a session {session!r:.60}", field="session")
     known = [card for card in _cards(store) if card.status in _KNOWN][:MOST_CARDS]
     proposals, errors, calls = _proposals(chat, events, known)
-    desk = _Desk(store, session, events, {card.id: card for card in known}, approve)
+    judge = Judge(store, session, events, {card.id: card for card in known}, approve)
     if dry_run:
-        outcomes, commit = [desk.judge(proposal, None) for proposal in proposals], store.file.commit_number
+        outcomes, commit = [judge.verdict(proposal, None) for proposal in proposals], store.file.commit_number
     else:
         with store.writing() as batch:
             commit = store.file.commit_number
-            outcomes = [desk.judge(proposal, batch) for proposal in proposals]
+            outcomes = [judge.verdict(proposal, batch) for proposal in proposals]
     return Crystals(
         steps=len(events),
         left_out=total - len(events),
         outcomes=tuple(outcomes),
-        errors=(*errors, *desk.errors),
+        errors=(*errors, *judge.errors),
         model_calls=calls,
         commit=commit,
     )
@@ -140,7 +140,7 @@ class _Counted:
         return self._chat.complete(system, user, max_tokens=max_tokens, schema=schema)
 
 
-class _Desk:
+class Judge:
     """Judges proposals one after another. `known`: the cards the proposals were made on, by id."""
 
     def __init__(
@@ -156,7 +156,7 @@ class _Desk:
         self._done: set[int] = set()
         self._whole: bool | None = None
 
-    def judge(self, proposal: CardProposal, batch: Batch | None) -> Outcome:
+    def verdict(self, proposal: CardProposal, batch: Batch | None) -> Outcome:
         """What becomes of a proposal; with a batch, it is written there."""
         name = _line(proposal.card.get("name") or proposal.target or "")
         action, why = proposal.action, _line(proposal.reason)
@@ -185,6 +185,8 @@ class _Desk:
         if target is not None and card == target:
             return Outcome(name, "reuse", id_, why or "it says the same already")
         id_ = id_ or capability_id(card.name)
+        if id_ in self._done:
+            return Outcome(card.name, "skip", id_, "proposed twice")
         located = self._store.file.locate(id_)
         if target is None and located is not None:
             return Outcome(name, "skip", 0, "its id is that of another record")

@@ -86,12 +86,7 @@ TEXTS = [
     *refuses("items[0].zz", lambda w, v: w.db.archive.append_many([{"text": "a", "zz": v}]), 1),
     *refuses("content", lambda w, v: w.db.knowledge.put("g", "t", v), " ", 0, None, b"a", False, "\ud800", HUGE),
     *refuses("payload", lambda w, v: w.db.trajectory.append("s", "t", v), 0, None, b"a", {}, "\ud800", HUGE),
-    *refuses(
-        "items[1].payload",
-        lambda w, v: w.db.trajectory.append_many("s", [{"type": "t"}, {"type": "t", "payload": v}]),
-        0,
-        HUGE,
-    ),
+    *refuses("items[0].payload", lambda w, v: w.db.trajectory.append_many("s", [{"type": "t", "payload": v}]), 0, HUGE),
     *refuses("items[1]", lambda w, v: w.db.trajectory.append_many("s", [{"type": "t"}, v]), "a step", 5, None),
     *refuses("items", lambda w, v: w.db.trajectory.append_many("s", v), "text", b"a", {"type": "a"}, 5, None),
     *refuses("items[0].zz", lambda w, v: w.db.trajectory.append_many("s", [{"type": "a", "zz": v}]), 1),
