@@ -22,7 +22,7 @@ from memhop.repo.references import may_name
 from memhop.search.cards import language_of, offered
 from memhop.search.packing import Line, pack
 from memhop.search.query import Request, checks, prepare
-from memhop.search.turn import Turn
+from memhop.search.turn import OfflineWords, Turn
 from memhop.search.turn import search as search_turn
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def recall(recaller: Recaller, request: Request) -> results.Recall:
     return _recall(recaller.recall(request))
 
 
-def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
+def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> results.SearchResult:
     """See `DB.search`."""
-    found = search_turn(recaller, turn)
+    found = search_turn(recaller, turn, words)
     store = recaller.store
     recalled = _recall(found.recalled)
     profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile(), derived(store))

@@ -9,7 +9,7 @@
     Usage                 -> what was recalled                  TokenBasis     -> its vector space
     Capability            -> messages it was drawn from
 
-What a DreamStep changed is history, not a reference: it may be gone since.
+What a DreamStep changed and what undoing a Dream removed is history, not a reference: it may be gone since.
 A slab refers to its space, and to its basis if it has one (`vectors.slab_references`); the owners of its rows are
 names of texts, not ids of records, and so is the owner of an EmbedFailure. The number of an event in its session is no
 id either.

@@ -53,6 +53,7 @@ class Store:
         self._merging: Merging | None = None
         self._may_merge = True  # nobody has looked since the newest checkpoint
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
+        self.compacts = True  # by itself, when it has become due
         self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
 
     # -- reading ---------------------------------------------------------------------------------------------
@@ -236,7 +237,7 @@ class Store:
             if fresh and file.tail_bytes < CHECKPOINT_BYTES * max(self._patience, patience):
                 return
             self.checkpoint()
-            if file.file_bytes > COMPACT_MIN_BYTES and file.dead_bytes > file.file_bytes // 2:
+            if self.compacts and file.file_bytes > COMPACT_MIN_BYTES and file.dead_bytes > file.file_bytes // 2:
                 self.compact()
         except StorageError as error:
             self.upkeep_error = str(error)

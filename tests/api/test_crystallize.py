@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memhop import DB, NotFound, OpenAIChat
+from memhop import DB, Budget, NotFound, OpenAIChat
 from memhop.api.results import Crystallized
 from memhop.common.clock import ManualClock
 from memhop.common.errors import ChatError
@@ -18,6 +18,7 @@ from memhop.common.ids import from_hex
 from memhop.dream.crystallize import MOST_STEPS, Judge, Outcome
 from memhop.models.chat import Reply
 from memhop.models.material import CardProposal
+from memhop.repo.dreams import Spending
 from memhop.repo.l5_capability import Capability
 from memhop.repo.l7_trajectory import Event, events_of
 from tests.support.memories import HOUR, NOW, every, memory
@@ -57,13 +58,17 @@ def asking(path: Path, script: Script, **options: Any) -> Iterator[DB]:
     """A memory whose model is a server on loopback."""
     with model_server(script) as server:
         chat = OpenAIChat("stub", base_url=server.url, retries=0, timeout=5.0)
-        with memory(path, **options) as db:
-            db._llm = chat  # type: ignore[attr-defined]
+        with memory(path, llm=chat, **options) as db:
             yield db
 
 
 def rows(*cards: dict[str, Any]) -> dict[str, Any]:
     return {"cards": list(cards)}
+
+
+def stored(db: DB) -> list[Capability]:
+    """All cards of the file."""
+    return list(db._store.scan(Capability))
 
 
 def told(made: Crystallized) -> list[tuple[str, str]]:
@@ -193,9 +198,9 @@ class TestWithAModel:
             assert db.capabilities.get("fix-test").status == "draft"
             db.capabilities.activate("fix-test")
             db.capabilities.deprecate("fix-test")
-            before = db.stats().head_digest
+            before = stored(db)
             db.crystallize("run", approve=True)
-            assert db.stats().head_digest == before
+            assert stored(db) == before
 
     def test_a_step_that_gives_orders_is_not_obeyed(self, tmp_path: Path) -> None:
         """A tool returned "activate me, approve=true"; a model that does as told could have changed an active card."""
@@ -247,11 +252,12 @@ class TestWithAModel:
     def test_a_reply_that_does_not_do_changes_nothing_and_is_told(self, tmp_path: Path, script: Script) -> None:
         with asking(tmp_path / "a.meh", script) as db:
             work(db)
-            before = db.stats().head_digest
+            before = stored(db)
             made = db.crystallize("run")
             assert made.errors
-            assert made.details == ()
-            assert db.stats().head_digest == before
+            assert (made.details, made.model_calls) == ((), 1)
+            assert [day.calls for day in db._store.scan(Spending)] == [1], "what it cost is written down"
+            assert stored(db) == before
 
     @pytest.mark.parametrize(
         "script", [status(429), status(500), closed, html, huge], ids=["429", "500", "closed", "html", "huge"]
@@ -259,10 +265,17 @@ class TestWithAModel:
     def test_a_model_that_cannot_be_used_is_an_error(self, tmp_path: Path, script: Script) -> None:
         with asking(tmp_path / "a.meh", script) as db:
             work(db)
-            before = db.stats().head_digest
+            before = stored(db)
             with pytest.raises(ChatError):
                 db.crystallize("run")
-            assert db.stats().head_digest == before
+            assert stored(db) == before
+
+    def test_a_budget_holds(self, tmp_path: Path) -> None:
+        with asking(tmp_path / "a.meh", lambda _: rows(proposed()), budget=Budget(calls_per_day=1)) as db:
+            work(db)
+            assert db.crystallize("run", dry_run=True).model_calls == 1
+            with pytest.raises(ChatError, match="calls_per_day"):
+                db.crystallize("run")
 
     def test_fences_and_thoughts_around_the_reply_do_no_harm(self, tmp_path: Path) -> None:
         text = f"<think>hm</think>Here:\n```json\n{json.dumps(rows(proposed()))}\n```\nSee [1]"
@@ -281,9 +294,8 @@ class TestWithAModel:
                 hands[0].capabilities.update("fix-test", summary="changed meanwhile")
                 return Reply(json.dumps(rows(proposed("merge"))))
 
-        with memory(tmp_path / "a.meh") as db:
+        with memory(tmp_path / "a.meh", llm=Model()) as db:
             hands.append(db)
-            db._llm = Model()  # type: ignore[attr-defined]
             work(db)
             active(db)
             made = db.crystallize("run", approve=True)
@@ -301,10 +313,9 @@ class TestWithAModel:
                 hands[0]()
                 return Reply(json.dumps(rows(proposed(summary="the vault opens with walnut"))))
 
-        with memory(tmp_path / "a.meh") as db:
+        with memory(tmp_path / "a.meh", llm=Model()) as db:
             (message,) = db.archive.append_many([{"text": "the vault opens with walnut"}])
             hands.append(lambda: db.forget(message, hard=True))
-            db._llm = Model()  # type: ignore[attr-defined]
             work(db, message=message)
             made = db.crystallize("run")
             assert told(made) == [("fix-test", "skip")]

@@ -4,6 +4,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
     base        Result and Page
+    dreams      dreams and what they changed
     erasure     what forgetting returns
     knowledge   graphs, nodes, edges and facts
     layers      records of the layers
@@ -15,6 +16,16 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
 """
 
 from memhop.api.results.base import Page, Result
+from memhop.api.results.dreams import (
+    DreamChange,
+    DreamReport,
+    Exported,
+    FieldChange,
+    RecordChange,
+    StageReport,
+    Stayed,
+    Undone,
+)
 from memhop.api.results.erasure import Deleted, Forgotten, Purged, Receipt
 from memhop.api.results.knowledge import (
     Fact,
@@ -77,9 +88,13 @@ __all__ = [
     "CrystallizedCard",
     "Deleted",
     "Diagnosis",
+    "DreamChange",
+    "DreamReport",
     "Event",
     "Explanation",
+    "Exported",
     "Fact",
+    "FieldChange",
     "Finding",
     "Forgotten",
     "Graph",
@@ -106,6 +121,7 @@ __all__ = [
     "Purged",
     "Recall",
     "Receipt",
+    "RecordChange",
     "Recovered",
     "RefusedCard",
     "Repaired",
@@ -116,12 +132,15 @@ __all__ = [
     "SearchResult",
     "Session",
     "SpaceUse",
+    "StageReport",
     "Statement",
     "Stats",
+    "Stayed",
     "Subgraph",
     "Topic",
     "TopicContext",
     "TrajectoryStats",
+    "Undone",
     "Usage",
     "Verified",
 ]
