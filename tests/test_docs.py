@@ -16,10 +16,12 @@ from memhop.api.capabilities import Capabilities
 from memhop.api.db import DB
 from memhop.api.dreaming import Dreaming
 from memhop.api.dreams import Dreams
+from memhop.api.facts import Facts
 from memhop.api.knowledge import Knowledge
 from memhop.api.notes import Notes
 from memhop.api.profile import Profiles
-from memhop.api.scenes import Scenes, Topics
+from memhop.api.scenes import Scenes
+from memhop.api.topics import Topics
 from memhop.api.trajectory import Trajectory
 from memhop.common import errors
 
@@ -33,6 +35,7 @@ NAMESPACES = {
     "topics": Topics,
     "profile": Profiles,
     "knowledge": Knowledge,
+    "facts": Facts,
     "capabilities": Capabilities,
     "dreams": Dreams,
     "trajectory": Trajectory,
@@ -40,7 +43,7 @@ NAMESPACES = {
 
 
 def public(owner: type) -> list[str]:
-    return [name for name in vars(owner) if not name.startswith("_")]
+    return [name for name in dir(owner) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("name", public(DB))

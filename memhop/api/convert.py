@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memhop.api import results
 from memhop.common.ids import to_hex
-from memhop.repo import l0_profile, l2_context, l3_knowledge, l4_archive, l5_capability, l7_trajectory
+from memhop.repo import l0_profile, l2_context, l3_facts, l3_knowledge, l4_archive, l5_capability, l7_trajectory
 from memhop.repo.record import Tier
 
 _TIERS = tuple(tier.label for tier in Tier)
@@ -63,6 +65,14 @@ def topic(record: l2_context.Topic) -> results.Topic:
         message_ids=tuple(map(to_hex, record.messages)),
         children=tuple(map(to_hex, record.children)),
         knowledge=tuple(map(to_hex, record.graphs)),
+        parent=to_hex(record.parent) if record.parent else None,
+        statements=tuple(
+            results.Statement(text=text, message_ids=tuple(map(to_hex, cited)))
+            for text, cited in l2_context.statements(record)
+        ),
+        refined_by=record.refined_by or None,
+        pinned=record.pinned,
+        edited=record.edited,
     )
 
 
@@ -75,10 +85,13 @@ def scene(record: l2_context.Scene, topics: int) -> results.Scene:
         created_at=record.created_at,
         last_at=record.last_at,
         topics=topics,
+        fresh=record.fresh,
+        pinned=record.pinned,
+        edited=record.edited,
     )
 
 
-def profile(record: l0_profile.Profile) -> results.Profile:
+def profile(record: l0_profile.Profile, lines: Sequence[l0_profile.ProfileLine]) -> results.Profile:
     return results.Profile(
         name=record.name,
         role=record.role,
@@ -87,12 +100,40 @@ def profile(record: l0_profile.Profile) -> results.Profile:
         lexicon=record.lexicon,
         style_traits=record.style_traits,
         updated_at=record.updated_at or None,
-        brief=l0_profile.brief(record),
+        brief=l0_profile.brief(record, lines),
+        derived=tuple(map(_profile_line, lines)),
+        mood=l0_profile.axes(lines, "mood") or None,
+        traits=l0_profile.axes(lines, "trait") or None,
     )
 
 
-def graph(record: l3_knowledge.Graph) -> results.Graph:
-    return results.Graph(id=to_hex(record.id), name=record.name, created_at=record.created_at)
+def _profile_line(record: l0_profile.ProfileLine) -> results.ProfileLine:
+    return results.ProfileLine(
+        name=record.name,
+        value=record.value,
+        confidence=record.confidence,
+        evidence=tuple(map(to_hex, record.evidence)),
+        at=record.at,
+    )
+
+
+def profile_change(record: l0_profile.ProfileChange) -> results.ProfileChange:
+    return results.ProfileChange(
+        field=record.field, before=record.before, after=record.after, by=record.by, at=record.at
+    )
+
+
+def graph(record: l3_knowledge.Graph, nodes: int, edges: int) -> results.Graph:
+    return results.Graph(
+        id=to_hex(record.id),
+        name=record.name,
+        source_kind=record.source_kind,
+        source=record.source or None,
+        created_at=record.created_at,
+        updated_at=record.updated_at or record.created_at,
+        nodes=nodes,
+        edges=edges,
+    )
 
 
 def knowledge(record: l3_knowledge.KnowledgeNode) -> results.KnowledgeNode:
@@ -103,8 +144,39 @@ def knowledge(record: l3_knowledge.KnowledgeNode) -> results.KnowledgeNode:
         content=record.content,
         node_type=record.node_type or None,
         keywords=record.keywords,
+        source_ref=record.source_ref or None,
         created_at=record.created_at,
         updated_at=record.updated_at,
+    )
+
+
+def knowledge_edge(record: l3_knowledge.KnowledgeEdge) -> results.KnowledgeEdge:
+    return results.KnowledgeEdge(
+        id=to_hex(record.id),
+        graph_id=to_hex(record.graph) if record.graph else None,
+        relation=record.relation,
+        node_ids=tuple(map(to_hex, record.nodes)),
+        weight=record.weight,
+        label=record.label or None,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+    )
+
+
+def fact(record: l3_facts.Fact) -> results.Fact:
+    return results.Fact(
+        id=to_hex(record.id),
+        subject=record.subject,
+        predicate=record.predicate,
+        value=record.value,
+        valid_from=record.valid_from,
+        valid_to=record.valid_to or None,
+        many=record.many,
+        confidence=record.confidence,
+        sources=tuple(map(to_hex, record.sources)),
+        recorded_at=record.recorded_at,
+        closed_at=record.closed_at or None,
+        retracted_at=record.retracted_at or None,
     )
 
 

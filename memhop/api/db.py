@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from memhop.api.capabilities import Capabilities
     from memhop.api.dreaming import Dreamer, Dreaming
     from memhop.api.dreams import Dreams
+    from memhop.api.facts import Facts
     from memhop.api.knowledge import Knowledge
     from memhop.api.notes import Notes
     from memhop.api.profile import Profiles
     from memhop.api.rotation import Rotation
-    from memhop.api.scenes import Scenes, Topics
+    from memhop.api.scenes import Scenes
+    from memhop.api.topics import Topics
     from memhop.api.trajectory import Trajectory
     from memhop.core.meh_file import MehFile
     from memhop.models.chat import ChatModel
@@ -598,7 +600,7 @@ class DB:
     @property
     def topics(self) -> Topics:
         """L2 topics."""
-        from memhop.api.scenes import Topics
+        from memhop.api.topics import Topics
 
         return Topics(self._usable())
 
@@ -611,10 +613,17 @@ class DB:
 
     @property
     def knowledge(self) -> Knowledge:
-        """L3 knowledge."""
+        """L3 knowledge: graphs, nodes, edges."""
         from memhop.api.knowledge import Knowledge
 
         return Knowledge(self._usable())
+
+    @property
+    def facts(self) -> Facts:
+        """L3 dated facts."""
+        from memhop.api.facts import Facts
+
+        return Facts(self._usable())
 
     @property
     def capabilities(self) -> Capabilities:

@@ -1,6 +1,6 @@
-"""What erasing a note or message means, in terms of records.
+"""What erasing a note, a message or knowledge means, in terms of records.
 
-Erasing a note or message is one commit of tombstones after which a compaction drops every version, also one that
+Erasing is one commit of tombstones after which a compaction drops every version, also one that
 keeps history. With the record goes what was made of it:
 
     its words and vectors in the indexes        they belong to the unit; compaction leaves out their bytes
@@ -8,9 +8,12 @@ keeps history. With the record goes what was made of it:
     links of other notes, steps that name it    the others stay without the reference
     the topic of a message                      loses the keywords and the summary; erased with its last message
     a topic fused from that one                 loses keywords and summary, which were drawn from it
-    the scene of that topic                     loses the name made of the message; erased with its last topic, and
-                                                with it its engram and what it was associated with
+    the scene of that topic                     loses a name that holds a word of the message, unless the host gave
+                                                it; erased with its last topic, and with it its engram and what it
+                                                was associated with
     the journal of dreams                       loses what it says with one of the words, and what it could bring back
+    facts, edges, lines of the profile          lose it as a source, or go with it, see `references.without`
+    the nodes and edges of a graph              erased; topics that were linked to it stay without the link
 
 Versions of the others that still held a reference or words are struck out of the history too. A record that is damaged
 can be erased: the record index knows its kind. One that should lose a reference and is damaged cannot; it is named.
@@ -18,6 +21,7 @@ can be erased: the record index knows its kind. One that should lose a reference
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -31,6 +35,7 @@ from memhop.repo.gathering import MAX_SPACES
 from memhop.repo.journal import strike_out
 from memhop.repo.l1_engram import edges_of, engram_id
 from memhop.repo.l2_context import Scene, Topic, topics_of
+from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
 from memhop.repo.l4_archive import Message, Note, dated
 from memhop.repo.l6_usage import usage_id
 from memhop.repo.record import Kind, Record, all_of, linked_to
@@ -45,6 +50,24 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 
 _PAGE = 1_000
+_STEM_CHARS = 4  # which forms of a word have in common
+_WORD = re.compile(r"\w+")
+
+
+def erase_record(store: Store, kind: Kind, id_: int, *, field: str) -> bool:
+    """Erase one record of a kind and what was made of it, damaged or not. False: there is none.
+
+    Raises:
+        NotFound: the id is that of another kind.
+    """
+    with store.writing() as batch:
+        located = store.file.locate(id_)
+        if located is None:
+            return False
+        if located[0] != kind:
+            raise NotFound(f"no {kind.name.lower()} has the id {to_hex(id_)}", field=field)
+        Erasure(store, batch).erase([id_])
+    return True
 
 
 def check_erasable(store: Store, id_: int) -> Kind:
@@ -73,7 +96,6 @@ class Erasure:
         self._store = store
         self._batch = batch
         self._referring: dict[int, Kind] = {}
-        self._concerned: set[int] = set()  # scenes that something was said in
         self._texts: list[str] | None = []  # that go; None: one of them cannot be read
 
     def erase(self, ids: Iterable[int]) -> None:
@@ -84,7 +106,7 @@ class Erasure:
             while waiting:
                 waiting += self._erase_one(waiting.pop(), spaces)
             waiting = [id_ for id_, kind in self._referring.items() if self._means_nothing(kind, id_)]
-        made = self.gone.keys() | self.blanked | self._referring.keys() | self._concerned
+        made = self.gone.keys() | self.blanked | self._referring.keys()
         if struck := strike_out(self._store, self._batch, made, self._texts):
             self.reached["entries of the dream journal"] += struck
 
@@ -107,6 +129,12 @@ class Erasure:
         if kind is Kind.SCENE:
             self._delete_if_there(Kind.ENGRAM, engram_id(id_), "engrams")
             self._refer(edges_of(id_), Kind.HYPEREDGE)
+        elif kind is Kind.GRAPH:
+            self._refer(edges_in(id_))
+            self._referring |= {topic.id: Kind.TOPIC for topic in self._store.scan(Topic) if id_ in topic.graphs}
+            return list(self._members(nodes_of(id_)))
+        elif kind is Kind.KNOWLEDGE:
+            self._refer(edges_at(id_))
         return []
 
     def remarks(self) -> list[str]:
@@ -151,10 +179,11 @@ class Erasure:
             if topic is None:
                 continue
             scene = self._readable(Scene, topic.scene)
-            self._concerned.add(topic.scene)
-            if scene is not None and scene.created_at == topic.user_at and topic.messages[:1] == (id_,):
-                self._blank(msgspec.structs.replace(scene, name=dated(scene.created_at)))  # it was named after it
-                self.reached["scene names"] += 1
+            if scene is not None:
+                if _is_named_after(scene, message):
+                    scene = msgspec.structs.replace(scene, name=dated(scene.created_at))
+                    self.reached["scene names"] += 1
+                self._blank(scene)  # whatever it is called now: an earlier name may hold a word of it
             self._blank_fused(topic.parent)
             self.reached["topics"] += 1
             left = tuple(other for other in topic.messages if other != id_)
@@ -193,7 +222,7 @@ class Erasure:
         """After a topic has gone: those who name it, and its scene if nothing is left in it."""
         if topic.parent:
             self._referring[topic.parent] = Kind.TOPIC
-        if topic.scene:
+        if topic.scene and topic.scene not in self.gone:
             group = self._store.views.groups.page(topics_of(topic.scene), limit=len(self.gone) + 1)
             if all(id_ in self.gone for _, id_ in group):
                 self.reached["scenes"] += 1
@@ -201,12 +230,15 @@ class Erasure:
 
     def _refer(self, group: int, kind: Kind | None = None) -> None:
         """Everything in a group names something that goes."""
+        for id_ in self._members(group):
+            located = self._store.file.locate(id_)
+            if located is not None and kind in (None, located[0]):
+                self._referring[id_] = Kind(located[0])
+
+    def _members(self, group: int) -> Iterator[int]:
         after = None
         while page := self._store.places(group, after=after, limit=_PAGE):
-            for _, id_ in page:
-                located = self._store.file.locate(id_)
-                if located is not None and kind in (None, located[0]):
-                    self._referring[id_] = Kind(located[0])
+            yield from (id_ for _, id_ in page)
             after = page[-1]
 
     def _means_nothing(self, kind: Kind, id_: int) -> bool:
@@ -231,3 +263,14 @@ class Erasure:
         if record is None and id_ not in self.gone and self._store.file.locate(id_) is not None:
             self.damaged.add(id_)
         return record
+
+
+def _is_named_after(scene: Scene, message: Record | None) -> bool:
+    """Whether a name that was made here may hold a word of the message, in whatever form."""
+    if scene.edited or scene.name == dated(scene.created_at):
+        return False
+    if not isinstance(message, Message):
+        return True  # who knows
+    text = f"{message.speaker} {message.text}".casefold()
+    subject = scene.name.rpartition(" (")[0] or scene.name
+    return any(word[:_STEM_CHARS] in text for word in _WORD.findall(subject.casefold()))

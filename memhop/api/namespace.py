@@ -7,13 +7,13 @@ page). Ids are 16 hex digits, times int ms or aware datetime.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhop.api import results
 from memhop.common.config import LIMITS, check_int
 from memhop.common.errors import InvalidRequest
-from memhop.common.ids import to_hex
+from memhop.common.ids import from_hex, to_hex
 from memhop.repo.record import Record
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from memhop.repo.store import Store
 
 
+R = TypeVar("R", bound=Record)
+
+_ROUND, _ROUNDS = 200, 50  # records that a filtered page looks at in one go, and how many times
 _CURSOR = re.compile(r"([0-9]{1,19})\.([0-9a-f]{16})")
 
 
@@ -36,34 +39,74 @@ class Namespace:
         return self._db._store
 
     def _page(
-        self, record_type: type[Record], group: int, convert_one: Any, limit: int, cursor: str | None, newest: bool
+        self,
+        record_type: type[R],
+        group: int,
+        convert_one: Callable[[R], Any],
+        limit: int,
+        cursor: str | None,
+        newest: bool,
+        keep: Callable[[R], bool] | None = None,
     ) -> results.Page:
+        """A page of a group. With `keep`, of those in it for which that is True: it may be short, or empty, though
+        `next` leads on."""
         limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
         after = place_of(cursor)
+        found: list[tuple[tuple[int, int], R]] = []
+        damaged = 0
         store = self._store
         with store.lock:
-            places = store.places(group, after=after, limit=limit + 1, descending=newest)
-            found = store.at_places(record_type, places[:limit])
+            for _ in range(1 if keep is None else _ROUNDS):
+                wanted = limit if keep is None else max(limit, _ROUND)
+                places = store.places(group, after=after, limit=wanted + 1, descending=newest)
+                records = store.at_places(record_type, places[:wanted])
+                damaged += min(wanted, len(places)) - len(records)
+                found += records if keep is None else [pair for pair in records if keep(pair[1])]
+                after = places[wanted - 1] if len(places) > wanted else None
+                if after is None or len(found) >= limit:
+                    break
+        if len(found) > limit:
+            after = found[limit - 1][0]
         return results.Page(
-            items=tuple(convert_one(record) for _, record in found),
-            next=cursor_of(places[limit - 1]) if len(places) > limit else None,
-            damaged=min(limit, len(places)) - len(found),
+            items=tuple(convert_one(record) for _, record in found[:limit]),
+            next=None if after is None else cursor_of(after),
+            damaged=damaged,
         )
 
 
 def cursor_of(place: tuple[int, int]) -> str:
-    """The cursor of a place in a listing."""
+    """A place in a listing, as `Page.next` names it."""
     return f"{place[0]}.{to_hex(place[1])}"
 
 
 def place_of(cursor: str | None) -> tuple[int, int] | None:
-    """The place a cursor stands for. Raises InvalidRequest."""
+    """The place a cursor names; None for the beginning. Raises InvalidRequest."""
     if cursor is None:
         return None
     match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
     if match is None or int(match[1]) >= 2**63:
         raise InvalidRequest("not a cursor", field="cursor", allowed="`next` of the page before")
     return int(match[1]), int(match[2], 16)
+
+
+def ids_of(values: object, *, field: str, most: int) -> tuple[int, ...]:
+    """Ids out of a list of their text forms, order kept: at least one, none twice.
+
+    Raises:
+        InvalidRequest: not a list of ids, empty, too long, or an id comes twice.
+    """
+    allowed = f"a list of 1 to {most} ids, each once"
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidRequest(f"a {type(values).__name__} is not a list of ids", field=field, allowed=allowed)
+    found: dict[int, None] = {}
+    for index, value in enumerate(values):
+        id_ = from_hex(value, field=f"{field}[{index}]")
+        if id_ in found or len(found) == most:
+            raise InvalidRequest("twice the same id" if id_ in found else "too many ids", field=field, allowed=allowed)
+        found[id_] = None
+    if not found:
+        raise InvalidRequest("no ids", field=field, allowed=allowed)
+    return tuple(found)
 
 
 def bounded(items: Iterable[Any]) -> Iterable[Any]:
@@ -82,6 +125,13 @@ def bounded(items: Iterable[Any]) -> Iterable[Any]:
                 allowed=f"at most {LIMITS.batch_items:,}; use several calls",
             )
         yield item
+
+
+def check_ids(value: object, *, field: str, most: int) -> tuple[int, ...]:
+    """The ids of a list, in order, each once. Raises InvalidRequest: not a list of ids, or too many."""
+    if not isinstance(value, list | tuple) or len(value) > most:
+        raise InvalidRequest("not a list of ids", field=field, allowed=f"a list of at most {most:,} ids")
+    return tuple(dict.fromkeys(from_hex(id_, field=field) for id_ in value))
 
 
 def check_total(texts: Iterable[str]) -> None:

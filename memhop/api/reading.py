@@ -10,8 +10,9 @@ from memhop.api.space import space_used
 from memhop.common.config import LIMITS
 from memhop.common.errors import NotFound
 from memhop.common.ids import from_hex, to_hex
-from memhop.repo.l0_profile import PROFILE_ID, Profile
+from memhop.repo.l0_profile import PROFILE_ID, Profile, derived
 from memhop.repo.l2_context import Topic
+from memhop.repo.l3_facts import Fact, period
 from memhop.repo.l3_knowledge import KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l5_capability import Capability
@@ -37,7 +38,7 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> results.Searc
     found = search_turn(recaller, turn, words)
     store = recaller.store
     recalled = _recall(found.recalled)
-    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile())
+    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile(), derived(store))
     cards = matching_cards(store, found.recalled, LIMITS.capabilities)
     return results.SearchResult(
         profile=profile,
@@ -56,8 +57,8 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> results.Searc
 
 
 def _recall(recalled: Recalled) -> results.Recall:
-    hits = tuple(map(_hit, recalled.hits))
-    lines = [_line(found.id, hit) for found, hit in zip(recalled.hits, hits, strict=True)]
+    hits = tuple(_hit(found, recalled.query.asked_at) for found in recalled.hits)
+    lines = [_line(found, hit) for found, hit in zip(recalled.hits, hits, strict=True)]
     packed = pack(lines, recalled.query.token_budget)
     return results.Recall(
         query=recalled.query.text,
@@ -85,12 +86,14 @@ def _recall(recalled: Recalled) -> results.Recall:
     )
 
 
-def _hit(found: Found) -> results.Hit:
+def _hit(found: Found, asked_at: int) -> results.Hit:
     record = found.record
     kind, text, at = found.layer.label, "", 0
     role = speaker = session = external_id = project = None
     scene = topic = 0
     tier = Tier.ACTIVE
+    valid_from = valid_to = None
+    superseded = False
     if isinstance(record, Message):
         kind, text, at, role = "message", record.text, record.at, record.role
         speaker, session, external_id = record.speaker or None, record.session or None, record.external_id or None
@@ -104,6 +107,10 @@ def _hit(found: Found) -> results.Hit:
     elif isinstance(record, KnowledgeNode):
         kind, at = record.node_type or "knowledge", record.updated_at
         text = f"{record.title}\n{record.content}" if record.content else record.title
+    elif isinstance(record, Fact):
+        kind, text, at = "fact", record.said, record.valid_from
+        valid_from, valid_to = record.valid_from, record.valid_to or None
+        superseded = not record.holds(asked_at)
     elif isinstance(record, Capability):
         kind, text, at = record.type, f"{record.name}: {record.summary}", record.updated_at
     return results.Hit(
@@ -123,11 +130,15 @@ def _hit(found: Found) -> results.Hit:
         score=found.score,
         ranks=found.ranks,
         parts=found.parts,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        superseded=superseded,
     )
 
 
-def _line(id_: int, hit: results.Hit) -> Line:
-    return Line(id=id_, at=hit.at, who=hit.speaker or hit.role or hit.kind, text=hit.text)
+def _line(found: Found, hit: results.Hit) -> Line:
+    text = f"{hit.text} ({period(found.record)})" if isinstance(found.record, Fact) else hit.text
+    return Line(id=found.id, at=hit.at, who=hit.speaker or hit.role or hit.kind, text=text)
 
 
 def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanation:

@@ -26,7 +26,8 @@ class Limits(NamedTuple):
     tag_chars: int = 100
     name_chars: int = 200  # project, kind, status, session, speaker, external id
     metadata_bytes: int = 64 * 1024  # of one note, as JSON
-    links: int = 256
+    links: int = 256  # of one note; nodes of an edge, sources of a fact
+    fact_bytes: int = 64 * 1024  # the value of a fact, UTF-8
     contexts: int = 20  # topics of the chosen scene in a search reply
     associated: int = 3  # scenes brought up by association
     capabilities: int = 3  # cards in a search reply
@@ -91,6 +92,13 @@ def check_int(value: object, *, field: str, low: int, high: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
         return value
     raise InvalidRequest(f"{value!r:.40} is not allowed", field=field, allowed=f"a whole number from {low} to {high}")
+
+
+def check_flag(value: object, *, field: str) -> bool:
+    """True or False, and nothing that only counts as one."""
+    if isinstance(value, bool):
+        return value
+    raise InvalidRequest(f"a {type(value).__name__} is not a bool", field=field, allowed="True or False")
 
 
 def check_choice(value: object, *, field: str, choices: tuple[str, ...]) -> str:

@@ -17,7 +17,8 @@ from memhop.repo.dreams import Dream, DreamStep, Spending
 from memhop.repo.l0_profile import Profile, ProfileChange, ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
-from memhop.repo.l3_knowledge import Fact, Graph, KnowledgeEdge, KnowledgeNode
+from memhop.repo.l3_facts import Fact
+from memhop.repo.l3_knowledge import Graph, KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage

@@ -16,8 +16,8 @@ id either.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,12 +25,15 @@ from memhop.repo.dreams import Dream, DreamStep
 from memhop.repo.l0_profile import ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Topic
-from memhop.repo.l3_knowledge import Fact, KnowledgeEdge, KnowledgeNode
+from memhop.repo.l3_facts import Fact
+from memhop.repo.l3_knowledge import KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record
 from memhop.repo.vectors import EmbedFailure, TokenBasis
+
+R = TypeVar("R", bound=Record)
 
 _ANY = None  # also kinds of a newer build
 _SCENE, _TOPIC, _GRAPH = frozenset({Kind.SCENE}), frozenset({Kind.TOPIC}), frozenset({Kind.GRAPH})
@@ -93,7 +96,8 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         a profile line, a step of a dream                    the same
         a hyperedge of fewer than two scenes, a knowledge
         edge of fewer than two nodes                         it joins nothing
-        a fact of which every source is gone                 it was drawn from them
+        a fact of which every source is gone, unless
+        it was asserted without one, too                     it was drawn from them
         a topic without message, child and summary           nothing was said in it
 
         Messages, notes, knowledge nodes and events always stay: they hold somebody's words. A topic that loses its
@@ -120,8 +124,25 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
             return None
         case KnowledgeEdge() if len(rest.nodes) < 2:
             return None
-        case Fact() if not rest.sources:
+        case Fact() if not (rest.sources or rest.own):
             return None
         case Topic() if not (rest.messages or rest.children or rest.summary):
             return None
     return rest
+
+
+def redirected(record: R, to: Mapping[int, int]) -> R:
+    """The record with references to the keys of `to` replaced by the values, each id once in a list of them.
+
+    The same object if there were none. Where an id is made of what it names, as that of a hyperedge, that is left to
+    the caller.
+    """
+    changed: dict[str, Any] = {}
+    for field in REFERENCES.get(type(record), ()):
+        value = getattr(record, field)
+        if isinstance(value, tuple):
+            if not to.keys().isdisjoint(value):
+                changed[field] = tuple(dict.fromkeys(to.get(id_, id_) for id_ in value))
+        elif value in to:
+            changed[field] = to[value]
+    return msgspec.structs.replace(record, **changed) if changed else record

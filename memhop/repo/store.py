@@ -101,6 +101,14 @@ class Store:
         with self.lock:
             return self.at_places(record_type, self.places(group, after=after, limit=limit, descending=descending))
 
+    def walk(self, record_type: type[R], group: int) -> Iterator[R]:
+        """All of a group in order of (order, id), read page by page; damaged ones are left out."""
+        after = None
+        while places := self.places(group, after=after, limit=1_000):
+            for _, record in self.at_places(record_type, places):
+                yield record
+            after = places[-1]
+
     def places(
         self, group: int, *, after: tuple[int, int] | None = None, limit: int, descending: bool = False
     ) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from memhop.common.config import LIMITS, LOW_CONFIDENCE
 from memhop.repo.l2_context import Topic
+from memhop.repo.l3_facts import Fact
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import ASKS, Layer, Record
@@ -23,6 +24,7 @@ from memhop.search.association import Activated, associate
 from memhop.search.confidence import Signs, confidence
 from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
+from memhop.search.force import in_force
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
 from memhop.search.reading import question
 from memhop.search.rerank import Candidate, rerank
@@ -274,6 +276,8 @@ class Recaller:
             fused = self._fuse(weights, weighted, query, mine, views, units)
             fused = self._with_usage(weights, fused, ids[mine.docs])
             fused = self._reread(weights, fused, query, mine, ids[mine.docs], records)
+            if layer is Layer.KNOWLEDGE:
+                fused = _in_force(fused, query, ids[mine.docs], records)
             order = self._spread_out(weights, query, fused, mine.docs, views)
             if len(order):
                 said = {**weighted, "time": (weights.time, mine.time)}
@@ -380,6 +384,24 @@ class Recaller:
             reason = f"the filters leave nothing: {_removed(allowed)}"
         uses = tuple(ChannelUse(name, False, reason, 0) for name in ("lexical", "entity", "pooled", "late", "time"))
         return Recalled(query, (), reason, uses, 0.0, 0.0, (), query.notices, {})
+
+
+def _in_force(fused: fusion.Fused, query: Query, ids: NDArray[np.uint64], records: _Records) -> fusion.Fused:
+    """The layer with its best dated facts in the order of their periods, see `in_force`."""
+    if query.when is None:
+        return fused
+    rows, dated = [], []
+    for row in _best_first(fused, ids, max(query.limit, RERANK.candidates)).tolist():
+        record = records.get(int(ids[row]))
+        if isinstance(record, Fact):
+            rows.append(row)
+            dated.append((record, float(fused.total[row])))
+    added = in_force(query.when, query.asked_at, dated)
+    if not any(added):
+        return fused
+    current = np.zeros(len(fused.total))
+    current[rows] = added
+    return fusion.Fused(fused.total + current, fused.parts | {"current": current}, fused.evidence)
 
 
 def _worth(use: channels.TermUse, views: Views) -> float:

@@ -128,6 +128,8 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
     recalled = recaller.recall(request)
     chosen = words.of(text, speaker, at)
     with store.writing() as batch:
+        if graph is not None:
+            store.get(Graph, graph, field="directed_l3_id")  # it may have been deleted since it was looked in
         known = known_message(store, Message(text=text, session=session, external_id=external_id))
         if known is not None and not (known.topic and known.scene):
             raise InvalidRequest(

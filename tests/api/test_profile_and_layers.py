@@ -93,7 +93,7 @@ class TestKnowledge:
             for number in range(7):
                 db.knowledge.put("boats", f"part {number}")
             other = db.knowledge.put("garden", "part 1")
-            graphs = {graph.name: graph.id for graph in db.knowledge.graphs()}
+            graphs = {graph.name: graph.id for graph in every(db.knowledge.graphs)}
             assert set(graphs) == {"boats", "garden"}
             nodes = every(lambda **page: db.knowledge.nodes(graphs["boats"], **page))
             assert sorted(node.title for node in nodes) == [f"part {number}" for number in range(7)]

@@ -89,7 +89,7 @@ def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> N
         assert len(every(db.archive.list, session="music")) == 4
         assert [len(every(db.topics.list, scene_id=scene.id)) for scene in every(db.scenes.list)] == [1, 1, 1, 1]
         assert db.profile.get().preferences == {"tea": "green"}
-        (graph,) = db.knowledge.graphs()
+        (graph,) = every(db.knowledge.graphs)
         assert [node.content for node in every(db.knowledge.nodes, graph_id=graph.id)] == ["laminated epoxy"]
         assert db.capabilities.get(CARD.name).summary == CARD.summary
         assert [event.type for event in every(db.trajectory.read, session="music")] == ["tool"]

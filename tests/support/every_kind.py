@@ -12,7 +12,8 @@ from memhop.core.meh_file import MehFile
 from memhop.repo import vectors
 from memhop.repo.dreams import Dream, DreamStep, Spending, spending_id
 from memhop.repo.l0_profile import ProfileChange, ProfileLine, line_id
-from memhop.repo.l3_knowledge import Fact, KnowledgeEdge, KnowledgeNode
+from memhop.repo.l3_facts import Fact
+from memhop.repo.l3_knowledge import KnowledgeEdge, KnowledgeNode
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind

@@ -51,7 +51,7 @@ def facts(db: DB) -> frozenset[str]:
     for scene in every(db.scenes.list, page=50):
         for topic in every(lambda scene=scene, **page: db.topics.list(scene.id, **page), page=50):
             found.update(f"turn: {messages.get(id_, 'nothing')}" for id_ in topic.message_ids)
-    for graph in db.knowledge.graphs():
+    for graph in every(db.knowledge.graphs):
         found.add(f"graph: {graph.name}")
         found.update(f"node: {node.title}, {node.content}" for node in db.knowledge.nodes(graph.id).items)
     if COPY in disk_of(db).names:

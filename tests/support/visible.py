@@ -45,7 +45,7 @@ def seen(
         "sessions": [every(db.archive.list, session=name) for name in ("one", "two")],
         "scenes": scenes,
         "topics": [every(lambda scene=scene, **page: db.topics.list(scene.id, **page)) for scene in scenes],
-        "graphs": [(graph, db.knowledge.nodes(graph.id, limit=100)) for graph in db.knowledge.graphs()],
+        "graphs": [(graph, db.knowledge.nodes(graph.id, limit=100)) for graph in every(db.knowledge.graphs)],
         "steps": [every(lambda name=name, **page: db.trajectory.read(name, **page)) for name in ("one", "two")],
         "profile": db.profile.get(),
         "pending": db.pending(),

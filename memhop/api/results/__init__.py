@@ -1,12 +1,17 @@
 """What the API returns: frozen dataclasses, plain values, `to_dict()` for JSON.
 
 Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
-`at` or ending in `_at`). Absent values are None, never 0 or "".
+`at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
-    base      Result and Page                     layers    records of the layers
-    recall    what recall and search return       erasure   what forgetting returns
-    dreams    dreams and exports
-    upkeep    statistics, checks, copies, repair
+    base        Result and Page
+    dreams      dreams and exports
+    erasure     what forgetting returns
+    knowledge   graphs, nodes, edges and facts
+    layers      records of the layers
+    profile     who the agent is and whom it serves
+    recall      what recall and search return
+    scenes      scenes and topics
+    upkeep      statistics, checks, copies, repair
 """
 
 from memhop.api.results.base import Page, Result
@@ -20,9 +25,22 @@ from memhop.api.results.dreams import (
     Stayed,
     Undone,
 )
-from memhop.api.results.erasure import Forgotten, Purged, Receipt
-from memhop.api.results.layers import Capability, Event, Graph, KnowledgeNode, Message, Note, Profile, Scene, Topic
+from memhop.api.results.erasure import Deleted, Forgotten, Purged, Receipt
+from memhop.api.results.knowledge import (
+    Fact,
+    Graph,
+    Imported,
+    ImportFault,
+    KnowledgeEdge,
+    KnowledgeNode,
+    NodesFound,
+    Path,
+    Subgraph,
+)
+from memhop.api.results.layers import Capability, Event, Message, Note
+from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
+from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -50,26 +68,35 @@ __all__ = [
     "Capability",
     "Channel",
     "Compacted",
+    "Deleted",
     "Diagnosis",
     "DreamChange",
     "DreamReport",
     "Event",
     "Explanation",
     "Exported",
+    "Fact",
     "FieldChange",
     "Finding",
     "Forgotten",
     "Graph",
     "Hit",
+    "ImportFault",
+    "Imported",
+    "KnowledgeEdge",
     "KnowledgeNode",
     "Lost",
     "Mended",
     "Message",
+    "NodesFound",
     "Note",
     "Page",
+    "Path",
     "Pending",
     "Problem",
     "Profile",
+    "ProfileChange",
+    "ProfileLine",
     "Purged",
     "Recall",
     "Receipt",
@@ -79,12 +106,16 @@ __all__ = [
     "Restored",
     "Result",
     "Scene",
+    "SceneContext",
     "SearchResult",
     "SpaceUse",
     "StageReport",
+    "Statement",
     "Stats",
     "Stayed",
+    "Subgraph",
     "Topic",
+    "TopicContext",
     "Undone",
     "Verified",
 ]

@@ -7,6 +7,8 @@ from typing import Any
 
 from memhop.common.clock import to_iso
 
+_TIMES = frozenset({"at", "valid_from", "valid_to"})
+
 
 class Result:
     """Base of all results."""
@@ -29,7 +31,7 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain("", item) for item in value]
     if isinstance(value, dict):
         return {key: _plain("", item) for key, item in value.items()}
-    if isinstance(value, int) and not isinstance(value, bool) and (name == "at" or name.endswith("_at")):
+    if isinstance(value, int) and not isinstance(value, bool) and (name in _TIMES or name.endswith("_at")):
         return to_iso(value)
     return value
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memhop.api.results.base import Result
-from memhop.api.results.layers import Capability, Profile, Topic
+from memhop.api.results.layers import Capability
+from memhop.api.results.profile import Profile
+from memhop.api.results.scenes import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,9 @@ class Hit(Result):
     `score` is in (0, 1]: 1 is the first place of the layer that weighs most, and it falls with the place within
     the layer (reciprocal rank). Compare scores inside one result, never across results. `parts` split the score
     over the evidence that earned it and add up to it exactly. `ranks` is the place in each channel that saw it.
+
+    A dated fact has a period, [valid_from, valid_to), and is `superseded` if it did not hold when the question was
+    asked; `valid_to` None: no end is known. Other hits have none.
     """
 
     id: str
@@ -34,6 +39,9 @@ class Hit(Result):
     score: float
     ranks: dict[str, int]
     parts: dict[str, float]
+    valid_from: int | None = None
+    valid_to: int | None = None
+    superseded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
