@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "dream": frozenset({"repo", "models", "common"}),
     "api": frozenset(
         {
-            "search", "dream", "repo", "models", "common",
+            "dream", "search", "repo", "models", "common",
             "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.repair", "core.verify",
             "core.backup", "core.disk", "core.lock", "core.restore", "core.side_files", "core.snapshot",
         }

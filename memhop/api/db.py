@@ -547,6 +547,37 @@ class DB:
                 self._dreamer_or_none = Dreamer(self._llm, self._budget, self._dreaming)
             return self._dreamer_or_none
 
+    def crystallize(self, session: str, *, approve: bool = False, dry_run: bool = False) -> results.Crystallized:
+        """Draft capability cards from what the agent did in a session of `trajectory`.
+
+        With a model it is asked once, about the newest 2,000 steps; without one, tool sequences that come again and
+        again are found. What comes of it are drafts, which are offered to nobody before `capabilities.activate`.
+
+        Args:
+            session: As given to `trajectory.append`.
+            approve: Cards that are active may be changed too. False: they are left as they are, and it is said so.
+            dry_run: Only tell what would become of each proposal.
+
+        Raises:
+            NotFound: the session has no steps. ChatError: the model cannot be used. Nothing is written then.
+        """
+        from memhop.api.crystals import crystallize
+
+        return crystallize(self._store, getattr(self, "_llm", None), session, approve=approve, dry_run=dry_run)
+
+    def usage(self, id: str) -> results.Usage:
+        """How often a scene, a note or a card was recalled: what feeds the decay of associations and a small prior.
+
+        A recall counts once for each of its first three hits: of a message or topic, for its scene. Counting is
+        buffered, recall itself writes nothing; counters are written with the next commit and at close.
+
+        Raises:
+            NotFound: no scene, note or card has this id.
+        """
+        from memhop.api.reading import usage
+
+        return usage(self._store, id)
+
     # -- enrichment ------------------------------------------------------------------------------------------
 
     def pending(self) -> results.Pending:

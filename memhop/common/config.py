@@ -31,6 +31,8 @@ class Limits(NamedTuple):
     contexts: int = 20  # topics of the chosen scene in a search reply
     associated: int = 3  # scenes brought up by association
     capabilities: int = 3  # cards in a search reply
+    card_files: int = 1_000  # of one imported folder
+    payload_bytes: int = 4 * 1024  # kept of a step's payload, UTF-8; how much was cut is said
     replies: int = 256  # messages of one topic
 
 

@@ -7,6 +7,7 @@
     Fact                  -> its sources                        Dream          -> a scene; DreamStep -> its dream
     Note                  -> what it links to, of any kind      EmbedFailure   -> its vector space
     Usage                 -> what was recalled                  TokenBasis     -> its vector space
+    Capability            -> messages it was drawn from
 
 What a DreamStep changed and what undoing a Dream removed is history, not a reference: it may be gone since.
 A slab refers to its space, and to its basis if it has one (`vectors.slab_references`); the owners of its rows are
@@ -28,6 +29,7 @@ from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l3_knowledge import KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record
@@ -62,6 +64,7 @@ REFERENCES: dict[type[Record], dict[str, frozenset[Kind] | None]] = {
     Note: {"links": _ANY},
     Usage: {"target": frozenset({Kind.SCENE, Kind.NOTE, Kind.CAPABILITY})},
     Event: {"message": _MESSAGE},
+    Capability: {"sources": _MESSAGE},
     EmbedFailure: {"space": _SPACE},
     TokenBasis: {"space": _SPACE},
 }
@@ -98,6 +101,8 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         edge of fewer than two nodes                         it joins nothing
         a fact of which every source is gone, unless
         it was asserted without one, too                     it was drawn from them
+        a fact of which every source is gone                 it was drawn from them
+        a card of which a source is gone                     nobody can tell what in it was drawn from that one
         a topic without message, child and summary           nothing was said in it
 
         Messages, notes, knowledge nodes and events always stay: they hold somebody's words. A topic that loses its
@@ -119,6 +124,8 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
     rest = msgspec.structs.replace(record, **changed)
     match rest:
         case Engram() | Usage() | EmbedFailure() | TokenBasis() | ProfileLine() | DreamStep():
+            return None
+        case Capability():
             return None
         case Hyperedge() if len(rest.scenes) < 2:
             return None

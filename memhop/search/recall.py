@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from memhop.repo.views import Views
 
 _WORD = re.compile(r"\w+")
-_USED_HITS = 3  # of a recall: the first ones count as used
+USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 30  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
 
@@ -367,13 +367,16 @@ class Recaller:
         return fusion.Fused(total, parts, fused.evidence)
 
     def _count(self, hits: list[Found]) -> None:
-        for hit in hits[:_USED_HITS]:
-            if hit.layer is Layer.MESSAGES:
-                scene = getattr(hit.record, "scene", 0)
-                if scene:
-                    self.store.count_use(scene)
+        """Count what was recalled, each once: notes and cards, and of messages and topics their scene."""
+        used: dict[int, None] = {}
+        for hit in hits[:USED_HITS]:
+            if isinstance(hit.record, Message | Topic):
+                used[hit.record.scene] = None
             elif hit.layer in (Layer.NOTES, Layer.CAPABILITIES):
-                self.store.count_use(hit.id)
+                used[hit.id] = None
+        for target in used:
+            if target:
+                self.store.count_use(target)
 
     def _nothing(self, query: Query, allowed: Eligible, views: Views) -> Recalled:
         if not query.terms:

@@ -8,6 +8,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     erasure     what forgetting returns
     knowledge   graphs, nodes, edges and facts
     layers      records of the layers
+    procedures  cards, trajectories, crystallizing
     profile     who the agent is and whom it serves
     recall      what recall and search return
     scenes      scenes and topics
@@ -37,7 +38,21 @@ from memhop.api.results.knowledge import (
     Path,
     Subgraph,
 )
-from memhop.api.results.layers import Capability, Event, Message, Note
+from memhop.api.results.layers import Message, Note
+from memhop.api.results.procedures import (
+    Capability,
+    CardMatch,
+    Crystallized,
+    CrystallizedCard,
+    Event,
+    ImportedCard,
+    ImportedCards,
+    Pruned,
+    RefusedCard,
+    Session,
+    TrajectoryStats,
+    Usage,
+)
 from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
 from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
@@ -66,8 +81,11 @@ __all__ = [
     "Backup",
     "BackupFile",
     "Capability",
+    "CardMatch",
     "Channel",
     "Compacted",
+    "Crystallized",
+    "CrystallizedCard",
     "Deleted",
     "Diagnosis",
     "DreamChange",
@@ -83,6 +101,8 @@ __all__ = [
     "Hit",
     "ImportFault",
     "Imported",
+    "ImportedCard",
+    "ImportedCards",
     "KnowledgeEdge",
     "KnowledgeNode",
     "Lost",
@@ -97,17 +117,20 @@ __all__ = [
     "Profile",
     "ProfileChange",
     "ProfileLine",
+    "Pruned",
     "Purged",
     "Recall",
     "Receipt",
     "RecordChange",
     "Recovered",
+    "RefusedCard",
     "Repaired",
     "Restored",
     "Result",
     "Scene",
     "SceneContext",
     "SearchResult",
+    "Session",
     "SpaceUse",
     "StageReport",
     "Statement",
@@ -116,6 +139,8 @@ __all__ = [
     "Subgraph",
     "Topic",
     "TopicContext",
+    "TrajectoryStats",
     "Undone",
+    "Usage",
     "Verified",
 ]

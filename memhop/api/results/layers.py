@@ -47,32 +47,3 @@ class Message(Result):
     scene_id: str | None
     topic_id: str | None
     spans: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Capability(Result):
-    """A capability card. `id` is None for cards that come with MemHop."""
-
-    id: str | None
-    name: str
-    type: str
-    version: str
-    summary: str
-    trigger: str
-    resources: tuple[dict[str, Any], ...]
-    workflow: dict[str, Any]
-    status: str
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Event(Result):
-    """One step of a trajectory."""
-
-    id: str
-    session: str
-    seq: int
-    type: str
-    payload: str
-    at: int
-    message_id: str | None
