@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 def stages_of(*, model: bool) -> tuple[Stage, ...]:
     """All stages; those that only a model can do are left out without one."""
-    return enriching(model=model)
+    from memhop.dream.profile import ProfileStage
+
+    return (*enriching(model=model), ProfileStage())
 
 
 def enriching(*, model: bool) -> tuple[Stage, ...]:

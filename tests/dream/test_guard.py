@@ -92,11 +92,6 @@ def test_words_of_others_are_not_a_dreams_to_write(record: Record) -> None:
     assert "not a dream's to write" in refusal(put(record, id=99), kept=(record,)) or isinstance(record, Message)
 
 
-def test_the_history_of_the_profile_is_only_added_to() -> None:
-    assert not refusal(new(ProfileChange(id=99, field="mood", by="dream")))
-    assert "not a dream's to write" in refusal(put(CHANGE, after="x"))
-
-
 def test_pinned_and_edited_things_stay() -> None:
     assert refusal(put(PINNED, name="other")) == "pinned"
     assert not refusal(put(PINNED, fresh=0, last_at=9))

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memhop import DB, InvalidRequest, NotFound
+from memhop import InvalidRequest, NotFound
 from memhop.dream.stage import Change, Desk
 from memhop.repo.l0_profile import ProfileLine, line_id
 from memhop.repo.l1_engram import Engram
@@ -181,7 +181,8 @@ def test_diff_is_paged(tmp_path: Path) -> None:
         talk(db, turns=12)
         db.dream()
         whole = db.dreams.diff(1, limit=1000).items
-        found, cursor = [], None
+        found: list[object] = []
+        cursor = None
         while True:
             page = db.dreams.diff(1, limit=2, cursor=cursor)
             found += page.items
@@ -211,7 +212,3 @@ def test_a_dream_undone_by_another_handle_ends(tmp_path: Path) -> None:
         assert (report.state, len(report.stages)) == ("undone", 2)
         assert report.stages[1].skipped == {"the dream was undone meanwhile": 3}
         assert exported(db, tmp_path / "e") == before
-
-
-def every_word(db: DB) -> dict[str, str]:
-    return {message.id: message.text for message in db.archive.list(limit=1000).items}
