@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "search": frozenset(
         {"repo", "models", "common", "index.tokenizer", "index.late", "index.bm25", "index.units"}
     ),
-    "dream": frozenset({"repo", "models", "common"}),
+    "dream": frozenset({"repo", "models", "common", "index.tokenizer"}),
     "api": frozenset(
         {
             "dream", "search", "repo", "models", "common",

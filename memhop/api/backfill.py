@@ -22,7 +22,7 @@ from memhop.models.sentences import in_light_of, sentences
 from memhop.repo import contexts, slabs
 from memhop.repo.l2_context import UNREFINED
 from memhop.repo.l4_archive import Message
-from memhop.repo.record import Kind
+from memhop.repo.record import Kind, Layer
 from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
 from memhop.search.semantics import Kept, answer, answer_with_tokens, kept_by, space_of, telling_tokens
 
@@ -150,7 +150,9 @@ def _waiting(
     Call it under the store's lock.
     """
     views = store.views
-    waiting = np.flatnonzero(views.units.live[start:end]) + start
+    # What a fused topic says was said in messages, which have vectors; its own would only change what is rare.
+    wanted = views.units.live[start:end] & (views.units.column("layer")[start:end] != Layer.TOPICS)
+    waiting = np.flatnonzero(wanted) + start
     if space is not None:
         waiting = waiting[~_complete(views, space, kept, views.units.column("owner")[waiting])]
     return waiting

@@ -9,11 +9,11 @@ keeps history. With the record goes what was made of it:
     the topic of a message                      loses the keywords and the summary; erased with its last message
     a topic fused from that one                 loses keywords and summary, which were drawn from it
     the scene of that topic                     loses a name that holds a word of the message, unless the host gave
-                                                it; erased with its last topic, and with it its engram and what it
-                                                was associated with
-    the journal of dreams                       loses what it says with one of the words, and what it could bring back
+                                                it, and its engram the terms; erased with its last topic, and with it
+                                                engram and associations
     facts, edges, lines of the profile          lose it as a source, or go with it, see `references.without`
     the nodes and edges of a graph              erased; topics that were linked to it stay without the link
+    the journal of dreams                       loses what it says with one of the words, and what it could bring back
 
 Versions of the others that still held a reference or words are struck out of the history too. A record that is damaged
 can be erased: the record index knows its kind. One that should lose a reference and is damaged cannot; it is named.
@@ -33,7 +33,7 @@ from memhop.common.ids import to_hex
 from memhop.repo import codec
 from memhop.repo.gathering import MAX_SPACES
 from memhop.repo.journal import strike_out
-from memhop.repo.l1_engram import edges_of, engram_id
+from memhop.repo.l1_engram import Engram, edges_of, engram_id
 from memhop.repo.l2_context import Scene, Topic, topics_of
 from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
 from memhop.repo.l4_archive import Message, Note, dated
@@ -184,6 +184,7 @@ class Erasure:
                     scene = msgspec.structs.replace(scene, name=dated(scene.created_at))
                     self.reached["scene names"] += 1
                 self._blank(scene)  # whatever it is called now: an earlier name may hold a word of it
+            self._take_terms(topic.scene)
             self._blank_fused(topic.parent)
             self.reached["topics"] += 1
             left = tuple(other for other in topic.messages if other != id_)
@@ -203,6 +204,13 @@ class Erasure:
                     ends=(),
                 )
             )
+
+    def _take_terms(self, scene: int) -> None:
+        """The hashes of a scene's telling terms; without a state, the next dream draws them anew from what is left."""
+        engram = self._batch.find(Engram, engram_id(scene)) if engram_id(scene) not in self.gone else None
+        if engram is not None and engram.terms:
+            self._batch.strike(msgspec.structs.replace(engram, terms=(), state=0))
+            self.reached["terms of scenes"] += 1
 
     def _blank_fused(self, id_: int) -> None:
         """Topics fused from this one, and from those: what they say was drawn from words that go."""

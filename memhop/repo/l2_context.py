@@ -1,7 +1,8 @@
 """L2 Context: scenes, and topics inside them.
 
 A scene is a stretch of conversation about one subject. A topic is one turn: what the user said and every reply.
-Depth 1 is a raw turn; 2, 3 and 4 are reached when consolidation absorbs it (kept, colder).
+Depth 1 is a root: a raw turn, or a topic fused from others. What a fused topic has absorbed is one deeper, and again
+with each further fusion: 2, 3, and 4, which is also where it goes when its scene goes cold. All of it is kept.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+DEEPEST = 4  # depth of a topic
 NAME_KEYWORDS = 3  # in a scene's name
 NAME_CHARS = 120  # of a scene's name, its date aside
 _OPENING_CHARS = 40  # of a text that names a scene, for want of keywords

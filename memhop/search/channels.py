@@ -7,7 +7,7 @@
     late      each token of the question finds its nearest token           `semantics.late`
 
 Statistics (idf, mean length) are those of all live units, whatever the filters, so that a filter changes what may be
-returned and not how it is judged.
+returned and not how it is judged. Fused topics count only where they are asked for, see `query.judged_by`.
 
 **What a question of common words costs.** Terms are added up from the one that can earn most, which is the rarest, to
 the commonest. Once `CANDIDATES` units of the question's filters have been reached, a term that stands in more than
@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from memhop.index.tokenizer import other_forms
+from memhop.repo.l4_archive import MINUTE_MS, SPAN_GROUPS, ordered_span, span_order, spans_of
+from memhop.search.query import judged_by
 from memhop.search.sparse import NOTHING, Scores, union
 from memhop.search.tuning import EVIDENCE
 
@@ -31,11 +33,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memhop.index.bm25 import TermPostings
+    from memhop.repo.record import Span
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
+    from memhop.search.query import Eligible, Judged
     from memhop.search.sparse import Workspace
 
 CANDIDATES: Final = 1_000  # units of each layer that one channel brings up, at most
+SPOKEN: Final = 250  # spans of one length that are looked at for a time that a question names
 COMMON: Final = 32_768  # postings from which a term is looked up rather than read
 _UNSPACED: Final = "\u2e80"  # from here on, scripts are written without blanks and cut into bigrams
 _SELECTIVE: Final = 4  # a filter that leaves fewer than one unit in so many is applied to postings at once
@@ -105,21 +110,19 @@ class _Asked(NamedTuple):
         return present
 
 
-def words(
-    terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, mask: NDArray[np.bool_]
-) -> Words:
+def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, allowed: Eligible) -> Words:
     """The lexical, entity and session channels.
 
     Args:
-        mask: The units that pass the filters, over all ordinals.
+        allowed: Which units pass the filters, and which ones tell how rare a word is.
 
     A term's variants are the indexed terms that begin with it, or with which it begins; other forms of an irregular
     word; and, for a term that no unit holds, terms within edit distance (see `index/fuzzy.py`).
 
     Cost: some tens of ns per posting of the terms that are read, and a look at one byte per unit.
     """
-    size = views.units.size
-    asked = _asked(terms, views)
+    size, mask = views.units.size, allowed.mask
+    asked = _asked(terms, views, allowed.judged)
     ordered = sorted((one for one in asked if one.pieces), key=lambda one: (-one.worth, one.own.term))
     sums = {name: workspace.sums(name, size) for name in ("lexical", "entity", "held")}
     near = around.within_reach(mask) if np.count_nonzero(mask) * _SELECTIVE < size else None
@@ -154,13 +157,16 @@ def words(
     )
 
 
-def _asked(terms: Sequence[str], views: Views) -> list[_Asked]:
+def _asked(terms: Sequence[str], views: Views, judged: Judged) -> list[_Asked]:
     """The terms of a question, all looked up together, and so what may stand in for any of them."""
-    live = views.units.live
-    owns = views.bm25.postings(terms, live)
+    owns = views.bm25.postings(terms, judged.units, of=judged.name)
     weights = [_variants(own.term, frequency=own.frequency, views=views) for own in owns]
     distinct = list(dict.fromkeys(other for of_one in weights for other in of_one))
-    others = dict(zip(distinct, views.bm25.postings(distinct, live), strict=True)) if distinct else {}
+    others = (
+        dict(zip(distinct, views.bm25.postings(distinct, judged.units, of=judged.name), strict=True))
+        if distinct
+        else {}
+    )
     asked = []
     for own, of_one in zip(owns, weights, strict=True):
         pieces = [_Piece(own, 1.0)] if own.frequency else []
@@ -308,7 +314,8 @@ def coverage_by_unit(
     """
     size = views.units.size
     sums = {name: workspace.sums(name, size) for name in ("lexical", "held")}
-    asked = views.bm25.postings(terms, views.units.live)
+    judged = judged_by(views)
+    asked = views.bm25.postings(terms, judged.units, of=judged.name)
     mass = sum(one.idf for one in asked) or 1.0
     deferred = []
     for one in sorted(asked, key=lambda one: (-one.idf, one.term)):
@@ -358,9 +365,27 @@ def _names(text_words: Sequence[str]) -> list[int]:
     ]
 
 
-def in_windows(windows: Sequence[tuple[int, int]], at: NDArray[np.int64]) -> NDArray[np.bool_]:
+def in_windows(windows: Sequence[Span], at: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which times lie in one of the windows."""
     inside = np.zeros(len(at), dtype=bool)
     for since, until in windows:
         inside |= (at >= since) & (at < until)
     return inside
+
+
+def spoken_of(windows: Sequence[Span], views: Views) -> NDArray[np.int64]:
+    """The units whose text names a time that meets one of the windows; ordinals ascending.
+
+    Of each group of spans and window the `SPOKEN` that begin last are looked at. Cost: some us for each of them.
+    """
+    found: set[int] = set()
+    for since, until in windows:
+        for longest in SPAN_GROUPS:
+            first = span_order(max(0, since - longest * MINUTE_MS))
+            page = views.groups.page(spans_of(longest), after=(span_order(until), 0), limit=SPOKEN, descending=True)
+            for order, id_ in page:
+                if order >= first and ordered_span(order)[1] > since:
+                    ordinal = views.units.ordinal(id_)
+                    if ordinal is not None:
+                        found.add(ordinal)
+    return np.array(sorted(found), np.int64)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from memhop.common.clock import time_or_now, to_ms
+from memhop.common.clock import time_or_now, to_ms, zone_of
 from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, has_substance
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
-from memhop.repo.record import Layer, Role, Tier, label
+from memhop.repo.record import Layer, Role, Span, Tier, label
 from memhop.search.diversity import asks_for_several
-from memhop.search.time_window import When, Window, asks_present, state_asked, windows, without_relative
+from memhop.search.time_window import When, asks_present, state_asked, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Query(NamedTuple):
     text: str
     terms: tuple[str, ...]
     asked_at: int
-    windows: tuple[Window, ...]
+    windows: tuple[Span, ...]
     relative_time: bool
     present: bool
     several: bool
@@ -118,15 +118,16 @@ def prepare(request: Request, now_ms: int) -> Query:
         notices.append(f"only the first {MAX_TERMS} of {len(terms)} terms were used")
         terms = terms[:MAX_TERMS]
     asked_at = time_or_now(request.at, field="at", now_ms=now_ms)
+    named = windows(text, asked_at, zone_of(request.at))
     return Query(
         text=text,
         terms=terms,
         asked_at=asked_at,
-        windows=tuple(windows(text, asked_at)),
+        windows=tuple(named),
         relative_time=bare != text,
         present=asks_present(text),
         several=asks_for_several(text),
-        when=state_asked(text, asked_at),
+        when=state_asked(text, named, asked_at),
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),
@@ -170,10 +171,31 @@ def _filters(request: Request) -> Filters:
     )
 
 
+class Judged(NamedTuple):
+    """The units by which it is judged how rare a word is, bool over all ordinals, and what they are called."""
+
+    units: NDArray[np.bool_]
+    name: str
+
+
+def judged_by(views: Views, *, topics: bool = False) -> Judged:
+    """All live units; without fused topics, unless those are asked for.
+
+    A fused topic says once more what messages say. If it counted, consolidation would change how rare words are, and
+    so how everything else is ranked: measured, half a point of recall@10.
+    """
+    units = views.units
+    said = units.column("layer") != Layer.TOPICS
+    if topics or bool(said.all()):
+        return Judged(units.live, "")
+    return Judged(units.live & said, "without topics")
+
+
 class Eligible(NamedTuple):
-    """Which units may be returned, and how many live ones each filter alone leaves out."""
+    """Which units may be returned, by what units words are judged, and how many live ones each filter leaves out."""
 
     mask: NDArray[np.bool_]
+    judged: Judged
     removed: dict[str, int]
 
 
@@ -187,7 +209,7 @@ def eligible(filters: Filters, views: Views) -> Eligible:
         if left_out:
             removed[name] = removed.get(name, 0) + left_out
         np.logical_and(mask, passing, out=mask)
-    return Eligible(mask, removed)
+    return Eligible(mask, judged_by(views, topics=Layer.TOPICS.label in filters.layers), removed)
 
 
 def checks(filters: Filters, views: Views) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -207,6 +229,8 @@ def checks(filters: Filters, views: Views) -> Iterator[tuple[str, NDArray[np.boo
     yield "tier", units.column("tier") == filters.tier
     if filters.layers:
         yield "layers", among("layer", [Layer[name.upper()] for name in filters.layers])
+    else:  # what a fused topic says is found where it was said
+        yield "layers", units.column("layer") != Layer.TOPICS
     if filters.projects:
         yield "project", among("project", [label("project", name) for name in filters.projects])
     if filters.kinds:

@@ -18,9 +18,9 @@ from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage, usage_id
-from memhop.repo.record import ASKS, Layer, Record
+from memhop.repo.record import ASKS, Layer, Record, label
 from memhop.search import channels, fusion, semantics
-from memhop.search.association import Activated, associate
+from memhop.search.association import Activated, Spreading
 from memhop.search.confidence import Signs, confidence
 from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from memhop.repo.views import Views
 
 _WORD = re.compile(r"\w+")
+_SPEAK_FOR_THEMSELVES = 10  # best units of a layer, which bring others to mind and are not passed by them
+_START_HITS = 5  # whose scenes bring others to mind, in the reply
 USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 30  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
@@ -152,8 +154,9 @@ class Recaller:
             except BaseException:
                 self._workspace = Workspace()  # it may hold what a failing index had added up so far
                 raise
-            hits, unreadable = self._rank(query, scored, views, allowed)
-            associated = associate(self.store, _start_scenes(hits), LIMITS.associated)
+            spreading = Spreading(self.store, query.asked_at)
+            hits, unreadable = self._rank(query, scored, views, allowed, spreading)
+            associated = spreading.associate(_start_scenes(hits), LIMITS.associated)
             if count_use:
                 self._count(hits)
             notices = query.notices
@@ -179,7 +182,7 @@ class Recaller:
     def _score(self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible) -> _Scored:
         workspace = self._workspace
         around = Neighbourhood(views.units, workspace)
-        words = channels.words(query.terms, views, around, workspace, allowed.mask)
+        words = channels.words(query.terms, views, around, workspace, allowed)
         uses = [
             _use("lexical", words.matched[0]),
             _use("entity", words.matched[1], idle="no unknown word is spelt nearly like a stored one"),
@@ -204,12 +207,12 @@ class Recaller:
             else:
                 uses.append(ChannelUse(name, False, reason or "this embedder gives no token ids", 0))
         at = views.units.column("at")
-        in_time = _newest_in(query, at, allowed.mask)
+        in_time = _in_time(query, at, views, allowed.mask)
         uses.append(_use("time", in_time.matched, idle="the question names no date or span"))
         everything = [words.lexical.docs, words.entity.docs, in_time.docs, *(scores.docs for scores in found.values())]
         docs = union(everything)
         lexical, entity = words.lexical.at(docs), words.entity.at(docs)
-        time = channels.in_windows(query.windows, at[docs]).astype(np.float64)
+        time = in_time.among(docs, query, at)
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
         return _Scored(
             docs=docs,
@@ -259,7 +262,9 @@ class Recaller:
         parts["lexical"] = parts["lexical"] * (1.0 - share)
         return fusion.Fused(fused.total, parts, fused.evidence | (scored.time > 0))
 
-    def _rank(self, query: Query, scored: _Scored, views: Views, allowed: Eligible) -> tuple[list[Found], int]:
+    def _rank(
+        self, query: Query, scored: _Scored, views: Views, allowed: Eligible, spreading: Spreading
+    ) -> tuple[list[Found], int]:
         layers = views.units.column("layer")[scored.docs]
         ids = views.units.ids
         lists: dict[int, tuple[float, list[int]]] = {}
@@ -275,6 +280,7 @@ class Recaller:
             weighted = _weighted(weights, mine)
             fused = self._fuse(weights, weighted, query, mine, views, units)
             fused = self._with_usage(weights, fused, ids[mine.docs])
+            fused = self._with_association(weights, fused, query, mine.docs, views, records, spreading)
             fused = self._reread(weights, fused, query, mine, ids[mine.docs], records)
             if layer is Layer.KNOWLEDGE:
                 fused = _in_force(fused, query, ids[mine.docs], records)
@@ -286,6 +292,7 @@ class Recaller:
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
         hits: list[Found] = []
         unreadable = 0
+        told: set[int] = set()
         for placed in fusion.merge(lists, ids):
             if len(hits) == query.limit:
                 break
@@ -293,6 +300,9 @@ class Recaller:
             if record is None:
                 unreadable += 1
                 continue
+            if isinstance(record, Topic) and record.sources and told.issuperset(record.sources):
+                continue  # all that it cites is there, word for word
+            told.add(record.id)
             fused, mine = fused_by_layer[placed.layer]
             row = int(np.searchsorted(mine.docs, placed.item))
             parts = _parts(fused, row, placed.score)
@@ -331,6 +341,43 @@ class Recaller:
             if counted is not None:
                 usage[row] = weights.usage * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
+
+    def _with_association(
+        self,
+        weights: Weights,
+        fused: fusion.Fused,
+        query: Query,
+        docs: NDArray[np.int64],
+        views: Views,
+        records: _Records,
+        spreading: Spreading,
+    ) -> fusion.Fused:
+        """The layer with a little more for units of scenes which the scenes of its best units bring to mind."""
+        scenes = views.units.column("scene")[docs]
+        if not weights.association or not scenes.any():
+            return fused
+        ids = views.units.ids[docs]
+        start: dict[int, float] = {}
+        best = _best_first(fused, ids, _SPEAK_FOR_THEMSELVES).tolist()
+        for row in best:
+            record = records.get(int(ids[row]))
+            if isinstance(record, Message) and record.scene:
+                start.setdefault(record.scene, float(fused.total[row] / fused.total[best[0]]))
+        reached = {label("scene", id_): activation for id_, activation in spreading.activate(start).items()}
+        if not reached:
+            return fused
+        labels = np.array(sorted(reached), np.uint64)
+        places = np.minimum(np.searchsorted(labels, scenes), len(labels) - 1)
+        activation = np.where(
+            labels[places] == scenes, np.array([reached[one] for one in sorted(reached)])[places], 0.0
+        )
+        prior = np.where(fused.evidence, weights.association * activation, 0.0)
+        if query.fusion == "rrf":  # priors are factors there, see `fusion.rrf`
+            prior = fused.total * np.expm1(prior / 3)
+        if len(best) == _SPEAK_FOR_THEMSELVES:  # what speaks for itself is not passed by what is only brought to mind
+            prior = np.minimum(prior, np.maximum(0.0, fused.total[best[-1]] * (1 - 1e-9) - fused.total))
+            prior[best] = 0.0
+        return fusion.Fused(fused.total + prior, fused.parts | {"association": prior}, fused.evidence)
 
     def _reread(
         self,
@@ -512,18 +559,31 @@ def _to_compare(words: channels.Words, pooled: Scores) -> NDArray[np.int64]:
 
 class _InTime(NamedTuple):
     docs: NDArray[np.int64]
+    spoken: NDArray[np.int64]  # those of them whose text speaks of the time
     matched: int
 
+    def among(self, docs: NDArray[np.int64], query: Query, at: NDArray[np.int64]) -> NDArray[np.float64]:
+        """1 for candidates from the times the question speaks of, more for those that speak of them themselves."""
+        inside = channels.in_windows(query.windows, at[docs]).astype(np.float64)
+        if len(self.spoken):
+            inside[np.isin(docs, self.spoken, assume_unique=True)] = EVIDENCE.spoken
+        return inside
 
-def _newest_in(query: Query, at: NDArray[np.int64], mask: NDArray[np.bool_]) -> _InTime:
-    """The units from the times the question speaks of, the newest of them if they are very many."""
+
+def _in_time(query: Query, at: NDArray[np.int64], views: Views, mask: NDArray[np.bool_]) -> _InTime:
+    """The units from the times the question speaks of, the newest of them if they are very many, and those that speak
+    of these times."""
     if not query.windows:
-        return _InTime(np.zeros(0, np.int64), 0)
+        nothing = np.zeros(0, np.int64)
+        return _InTime(nothing, nothing, 0)
     docs = np.flatnonzero(channels.in_windows(query.windows, at) & mask)
     matched = len(docs)
     if matched > channels.CANDIDATES:
         docs = np.sort(docs[np.lexsort((docs, -at[docs]))[: channels.CANDIDATES]])
-    return _InTime(docs, matched)
+    spoken = channels.spoken_of(query.windows, views)
+    spoken = spoken[mask[spoken]]
+    both = union((docs, spoken))
+    return _InTime(both, spoken, max(matched, len(both)))
 
 
 def _use(name: str, matched: int, idle: str | None = None) -> ChannelUse:
@@ -553,7 +613,7 @@ def _ranks(total: NDArray[np.float64], scored: _Scored, row: int) -> dict[str, i
 
 def _start_scenes(hits: list[Found]) -> dict[int, float]:
     start: dict[int, float] = {}
-    for hit in hits[:5]:
+    for hit in hits[:_START_HITS]:
         scene = hit.record.scene if isinstance(hit.record, Message | Topic) else 0
         if scene:
             start[scene] = max(start.get(scene, 0.0), hit.score)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from memhop.common.clock import time_or_now
+from memhop.common.clock import time_or_now, zone_of
 from memhop.common.config import LIMITS, check_choice, check_name, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
@@ -35,6 +35,7 @@ from memhop.repo.l3_knowledge import Graph
 from memhop.repo.l4_archive import Message
 from memhop.repo.record import Kind, Layer, all_of, label
 from memhop.search.channels import coverage_by_unit
+from memhop.search.mentions import spans
 from memhop.search.query import ROLES, Request
 from memhop.search.sparse import Workspace
 
@@ -127,6 +128,7 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
     )
     recalled = recaller.recall(request)
     chosen = words.of(text, speaker, at)
+    named = spans(text, at, zone_of(turn.timestamp))
     with store.writing() as batch:
         if graph is not None:
             store.get(Graph, graph, field="directed_l3_id")  # it may have been deleted since it was looked in
@@ -173,6 +175,7 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
             external_id=external_id,
             scene=scene.id,
             topic=topic.id,
+            spans=named,
         )
         message = batch.new(message, session, at, speaker, text)
         topic = batch.put(msgspec.structs.replace(topic, messages=(message.id,)))
@@ -240,6 +243,7 @@ def update(
     who = name_or("", speaker, field="speaker")
     name = name_or("", external_id, field="external_id")
     chosen = words.of(said, who, at)
+    named = spans(said, at, zone_of(timestamp))
 
     def fill(batch: Batch) -> Message:
         topic = store.get(Topic, id_, field="topic_id")
@@ -263,6 +267,7 @@ def update(
                 external_id=name,
                 scene=topic.scene,
                 topic=topic.id,
+                spans=named,
             ),
             topic.id,
             at,
@@ -345,7 +350,9 @@ def _reinforce(store: Store, batch: Batch, relation: str, one: int, other: int, 
     scenes = (min(one, other), max(one, other))
     id_ = edge_id(relation, scenes)
     known = batch.find(Hyperedge, id_)
-    weight = reinforced(known.weight if known else 0.0, by)
+    if known is not None:
+        at = max(at, known.updated_at)
+    weight = reinforced(known.weight_at(at) if known else 0.0, by)
     batch.put(Hyperedge(relation=relation, scenes=scenes, weight=round(weight, 4), updated_at=at), id_)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -20,8 +21,10 @@ from tests.support.stages import Stage, fuse, rename
 def dreamer(link: Connection, path: str, mode: str, at_stage: int, after: int) -> None:
     """Dreams until `after` changes of a stage were proposed, says so, and waits for its end."""
 
-    def halting(desk: Desk, plan: object, number: int) -> Iterator[Change]:
-        for count, change in enumerate(plan(desk)):  # type: ignore[operator]
+    plans: tuple[Callable[[Desk], Iterator[Change]], ...] = (rename, fuse)
+
+    def halting(plan: Callable[[Desk], Iterator[Change]], number: int, desk: Desk) -> Iterator[Change]:
+        for count, change in enumerate(plan(desk)):
             if (number, count) == (at_stage, after):
                 link.send("here")
                 link.recv()
@@ -29,7 +32,7 @@ def dreamer(link: Connection, path: str, mode: str, at_stage: int, after: int) -
 
     pipeline.BATCH_RECORDS = 4  # many small commits
     with memory(Path(path), mode=mode) as db:
-        stages = [Stage(lambda desk, n=n, p=p: halting(desk, p, n), p.__name__) for n, p in enumerate((rename, fuse))]
+        stages = [Stage(partial(halting, plan, number), name=plan.__name__) for number, plan in enumerate(plans)]
         dreams_with(db, *stages)
         link.send(db.dream().state)
 

@@ -144,7 +144,7 @@ def test_a_dream_that_only_asked_is_written_down(tmp_path: Path) -> None:
 
 # -- hostile models ----------------------------------------------------------------------------------------------
 
-KINDS: dict[str, Script] = {
+REPLIES: dict[str, Script] = {
     "delete": json.dumps({"delete": "*", "items": [], "groups": [], "lines": [], "action": "delete everything"}),
     "invented ids": json.dumps(
         {
@@ -162,14 +162,14 @@ KINDS: dict[str, Script] = {
     "empty": "",
     "wrong types": '{"items": {"m1": 7}, "groups": 7, "lines": null}',
     "not a number": '{"items": [], "lines": [{"name": "mood.valence", "value": NaN}]}',
-} | {name: fault for name, fault in FAULTS.items() if name not in ("silent", "drip", "drip_headers")}
-HOSTILE: dict[str, Script] = KINDS
+}
+KINDS = [*REPLIES, *(name for name in FAULTS if name not in ("silent", "drip", "drip_headers"))]  # those take time
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_word_is_lost_whatever_a_model_says(tmp_path: Path, kind: str) -> None:
     """All stages of a dream against each misbehaviour: every text is there under its id, and the file is sound."""
-    with model_server(HOSTILE[kind]) as server:
+    with model_server(REPLIES[kind] if kind in REPLIES else FAULTS[kind]) as server:
         llm = OpenAIChat("stub", base_url=f"{server.url}/v1", retries=0, timeout=5.0)
         with memory(tmp_path / "a.meh", llm=llm, budget=Budget(calls_per_day=100)) as db:
             words = fill(db)

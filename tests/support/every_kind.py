@@ -37,7 +37,9 @@ def _fill(db: DB, word: str, *, at: int) -> None:
     for number, text in enumerate(("marine epoxy", "yacht varnish", "epoxy or varnish?")):
         found = db.search(f"{text} {word}", at + number * HOUR, session=f"{word}{number}", auto_create=True)
         db.update(found.new_topic_id, f"an answer about {text} {word}", at + number * HOUR + 1)
-    (message,) = db.archive.append_many([{"text": f"turn about the piano {word}", "session": word, "at": at}])
+    (message,) = db.archive.append_many(
+        [{"text": f"turn about the piano {word} we bought yesterday", "session": word, "at": at}]
+    )
     for wording in ("first", "second", "third"):
         db.remember(f"{wording} wording {word}", external_id="x", project=word)
     shed = db.remember(f"a kayak in the shed {word}", tags=["boat"])
