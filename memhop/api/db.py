@@ -559,11 +559,14 @@ class DB:
             dry_run: Only tell what would become of each proposal.
 
         Raises:
-            NotFound: the session has no steps. ChatError: the model cannot be used. Nothing is written then.
+            NotFound: the session has no steps. ChatError: the model cannot be used, or its budget is spent.
+                No card is written then.
         """
         from memhop.api.crystals import crystallize
 
-        return crystallize(self._store, getattr(self, "_llm", None), session, approve=approve, dry_run=dry_run)
+        store = self._store
+        ledger = self._dreamer.ledger(store, writes=not dry_run)
+        return crystallize(store, ledger, session, approve=approve, dry_run=dry_run)
 
     def usage(self, id: str) -> results.Usage:
         """How often a scene, a note or a card was recalled: what feeds the decay of associations and a small prior.
