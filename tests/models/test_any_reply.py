@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memhop.models import tasks
 from memhop.models.guard import unsupported
 from memhop.models.words import content
-from tests.models.test_tasks import BLOCKS, CARDS, SAID, STEPS
+from tests.models.test_tasks import BILLING, BLOCKS, CARDS, COLOURS, LINE, MOOD, SAID, STEPS
 from tests.support.scripted_chat import ScriptedChat
 
 ALIASES = st.sampled_from(("m1", "m2", "m3", "m4", "m5", "t1", "t2", "t3", "t4", "t5", "", "c1"))
@@ -26,6 +26,9 @@ NAMES = st.sampled_from(("mood.valence", "trait.openness", "preference.drink", "
 NUMBERS = st.floats(-2, 2) | st.integers(-(10**30), 10**30) | TEXTS
 
 
+STATEMENTS = st.sampled_from([statement for group in (BILLING, COLOURS) for statement in group["statements"]])
+
+
 def lists(of: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
     return st.lists(of, max_size=5)
 
@@ -36,14 +39,15 @@ REPLIES = st.fixed_dictionaries(
         "groups": lists(
             st.fixed_dictionaries(
                 {
-                    "topics": lists(ALIASES),
-                    "statements": lists(st.fixed_dictionaries({"text": TEXTS, "sources": lists(ALIASES)})),
+                    "topics": st.sampled_from((["t3", "t4"], ["t2", "t1"], ["t4", "t1", "t3"])) | lists(ALIASES),
+                    "statements": lists(STATEMENTS | st.fixed_dictionaries({"text": TEXTS, "sources": lists(ALIASES)})),
                     "keywords": lists(TEXTS),
                 }
             )
         ),
         "lines": lists(
-            st.fixed_dictionaries(
+            st.sampled_from((LINE, MOOD))
+            | st.fixed_dictionaries(
                 {"name": NAMES, "value": NUMBERS, "confidence": st.floats(-1, 2), "evidence": lists(ALIASES)}
             )
         ),
