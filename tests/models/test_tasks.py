@@ -178,7 +178,10 @@ GOOD: dict[str, Answered] = {
 def test_keywords_are_words_of_their_text() -> None:
     reply = {
         "items": [
-            {"id": "m1", "keywords": ["billing-api", "BILLING-API", "move", "Kubernetes", "", "green tea"]},
+            {
+                "id": "m1",
+                "keywords": ["billing-api", "BILLING-API", "move", "Kubernetes", "", "green tea", "Oslo " * 13],
+            },
             {"id": "m1", "keywords": ["Oslo"]},
             {"id": "m9", "keywords": ["Oslo"]},
             {"id": "a2" * 8, "keywords": ["tea"]},
@@ -187,7 +190,7 @@ def test_keywords_are_words_of_their_text() -> None:
     }
     answer = tasks.keywords(ScriptedChat(reply), SAID)
     assert answer.value == {SAID[0].id: ("billing-api", "move")}
-    assert answer.refused == {"not in its text": 3, "empty": 1, "given twice": 1, "unknown id": 2}
+    assert answer.refused == {"not in its text": 3, "empty": 1, "given twice": 1, "unknown id": 2, "a sentence": 1}
 
 
 def test_keywords_are_at_most_so_many() -> None:
