@@ -16,6 +16,7 @@ import pytest
 
 from memhop.common.errors import ChatError, InvalidRequest
 from memhop.models import task_consolidate, task_crystallize, task_distill, task_keywords, tasks
+from memhop.models.chat import ChatModel
 from memhop.models.fence import prompt
 from memhop.models.structured import read, schema_of
 from memhop.models.tasks import Answer, Block, Said, Step
@@ -38,7 +39,7 @@ STEPS = tuple(
 )
 CARDS = ({"name": "known-card", "workflow": {"steps": [{"ref": "read"}]}},)
 
-TASKS: dict[str, Callable[[ScriptedChat], Answer[Any]]] = {
+TASKS: dict[str, Callable[[ChatModel], Answer[Any]]] = {
     "keywords": lambda chat: tasks.keywords(chat, SAID),
     "consolidate": lambda chat: tasks.consolidate(chat, BLOCKS),
     "distill": lambda chat: tasks.distill(chat, SAID),
