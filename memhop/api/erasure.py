@@ -96,7 +96,6 @@ class Erasure:
         self._store = store
         self._batch = batch
         self._referring: dict[int, Kind] = {}
-        self._concerned: set[int] = set()  # scenes that something was said in
         self._texts: list[str] | None = []  # that go; None: one of them cannot be read
 
     def erase(self, ids: Iterable[int]) -> None:
@@ -108,7 +107,7 @@ class Erasure:
                 waiting += self._erase_one(waiting.pop(), spaces)
             waiting = [id_ for id_, kind in self._referring.items() if self._means_nothing(kind, id_)]
         self._draw_anew()
-        made = self.gone.keys() | self.blanked | self._referring.keys() | self._concerned
+        made = self.gone.keys() | self.blanked | self._referring.keys()
         if struck := strike_out(self._store, self._batch, made, self._texts):
             self.reached["entries of the dream journal"] += struck
 
@@ -181,7 +180,6 @@ class Erasure:
             if topic is None:
                 continue
             scene = self._readable(Scene, topic.scene)
-            self._concerned.add(topic.scene)
             if scene is not None:
                 if _is_named_after(scene, message):
                     scene = msgspec.structs.replace(scene, name=dated(scene.created_at))

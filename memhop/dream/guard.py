@@ -1,9 +1,9 @@
 """What a dream may do. Every proposal passes here, whatever the stage or the model behind it thought of.
 
     deletes     engrams, hyperedges, derived profile lines; nothing else, ever
-    writes      the same, scenes, topics and entries of the profile's history; into a message no more than its scene and
-                topic, and no message is taken out of a topic. Notes, cards, facts, knowledge and what the host said of
-                itself are not a dream's to write
+    writes      the same, scenes, topics and the history of the profile, whose newest entry takes the place of the
+                oldest; into a message no more than its scene and topic, and no message is taken out of a topic. Notes,
+                cards, facts, knowledge and what the host said of itself are not a dream's to write
     leaves      scenes and topics that are pinned, or were edited by the host, and the topics of a pinned scene. A
                 scene's counters go on
     keeps       a fused topic that was undone away; references to what is there, of the right kind
@@ -28,8 +28,7 @@ from memhop.repo.record import Kind, Record
 from memhop.repo.references import may_name, references
 
 DELETABLE = frozenset({Kind.ENGRAM, Kind.HYPEREDGE, Kind.PROFILE_LINE})
-WRITABLE = DELETABLE | {Kind.SCENE, Kind.TOPIC}  # also over what is there
-ADDABLE = WRITABLE | {Kind.PROFILE_CHANGE}
+WRITABLE = DELETABLE | {Kind.SCENE, Kind.TOPIC, Kind.PROFILE_CHANGE}  # new, and over what is there
 LEAST_TOUCHED = 50  # records that a run may change however few there are
 
 CHANGED = "changed meanwhile"
@@ -94,7 +93,7 @@ def _against_the_rules(change: Change, now: Now, undone: Callable[[], Collection
     for record in change.puts:
         before = now.record(record.id)
         if before is None or type(before) is not type(record):
-            if record.KIND not in ADDABLE:
+            if record.KIND not in WRITABLE:
                 return f"a {_name(record)} is not a dream's to write"
             if isinstance(record, Topic) and record.children and record.id in undone():
                 return "undone before"

@@ -14,11 +14,13 @@ from tests.support.stages import Stage, fuse, rename
 
 
 def talk(db: DB, session: str = "one", turns: int = 8, start: int = NOW - DAY) -> list[str]:
-    """A conversation in the agent loop; the ids of its scenes."""
-    scenes = []
+    """A conversation in the agent loop; the ids of its scenes. One that is new begins a scene."""
+    scenes: list[str] = []
+    new = not db.archive.list(session=session, limit=1).items
     for number in range(turns):
         at = start + number * MINUTE
-        found = db.search(f"the kayak leaks at seam {number}", at, session=session)
+        text = f"the kayak leaks at seam {number}"
+        found = db.search(text, at, session=session, auto_create=new and not scenes)
         db.update(found.new_topic_id, f"varnish seam {number} twice", at + 1)
         scenes.append(found.scene_id)
     return scenes
