@@ -20,8 +20,10 @@ from tests.support.memories import MINUTE, NOW, memory
 from tests.support.stages import Stage, fuse, rename
 from tests.support.visible import seen
 
-OWN = (Stage(rename), Stage(quote), Stage(name_after_topics), Stage(fuse))
-CHOICES = st.sampled_from([OWN, OWN[1:], (Stage(fuse), Stage(forget_engrams)), None])  # None: the real ones
+OWN = (Stage(rename), Stage(quote), Stage(name_after_topics), Stage(fuse, by_scene=True))
+CHOICES = st.sampled_from(
+    [OWN, OWN[1:], (Stage(fuse, by_scene=True), Stage(forget_engrams)), None]
+)  # None: the real ones
 
 
 class Dreamt(RuleBasedStateMachine):

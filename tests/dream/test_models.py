@@ -240,7 +240,7 @@ def texts_of(db: DB) -> dict[str, str]:
 
 def test_one_dream_changes_no_more_than_its_share(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh", dreaming=Dreaming(topics=None, capacity=None, max_share=0.1)) as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         for session in range(8):
             talk(db, f"session {session}", turns=12, start=NOW - (session + 2) * DAY)
         total = sum(db.stats().records[kind] for kind in ("message", "scene", "topic", "engram"))
