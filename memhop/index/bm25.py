@@ -91,7 +91,7 @@ class Bm25Index:
                 self._lengths.truncate(parts[common][0])
             else:
                 self._lengths = None
-        self._known: tuple[tuple[int, int], Statistics] | None = None
+        self._known: dict[str, tuple[tuple[int, int], Statistics]] = {}
 
     def check(self, units: int, *, since: int = 0, until: int | None = None) -> None:
         """Raises Corrupt if a part could not have been made by `seal`, or if the parts are not for so many units.
@@ -134,17 +134,18 @@ class Bm25Index:
         """Number of terms of each unit passed so far, by ordinal; valid until the next `add`."""
         return self._all_lengths().view
 
-    def postings(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[TermPostings]:
+    def postings(self, terms: Sequence[str], live: NDArray[np.bool_], *, of: str = "") -> list[TermPostings]:
         """Where each term occurs, unsummed: for rankings that treat terms one by one.
 
         Args:
             terms: Any terms; a term that is nowhere has no units and the idf of a term that no unit holds.
             live: bool over all ordinals, at least as long as `lengths`; units may die in it, but not come back.
+            of: A name for the units that `live` is of, where not all living ones are meant. Statistics are theirs.
 
         Cost: O(log terms) for each term and part, and a look at each posting.
         """
         lengths = self._all_lengths().view
-        statistics = self._statistics(live)
+        statistics = self._statistics(live, of)
         alive = live if statistics.dead else None
         found = self._find(terms)
         return [TermPostings(term, parts, statistics, lengths, alive) for term, parts in zip(terms, found, strict=True)]
@@ -269,7 +270,7 @@ class Bm25Index:
                 parts.append(Found(self._delta.first, *recent))
         return found
 
-    def _statistics(self, live: NDArray[np.bool_]) -> Statistics:
+    def _statistics(self, live: NDArray[np.bool_], of: str) -> Statistics:
         lengths = self._all_lengths().view
         if len(live) < len(lengths):
             raise InvalidRequest(f"{len(live)} values for {len(lengths)} units", field="live")
@@ -277,12 +278,13 @@ class Bm25Index:
         dead = len(alive) - int(np.count_nonzero(alive))
         # Until the next attach, units only arrive and die: the two counts say whether any did.
         state = (len(lengths), dead)
-        if self._known is None or self._known[0] != state:
+        known = self._known.get(of)
+        if known is None or known[0] != state:
             kept = lengths[alive] if dead else lengths
             units, total = int(np.count_nonzero(kept)), int(kept.sum(dtype=np.int64))
             slope = self.k1 * self.b * units / total if total else 0.0
-            self._known = (state, Statistics(units, self.k1 * (1 - self.b), slope, dead))
-        return self._known[1]
+            known = self._known[of] = (state, Statistics(units, self.k1 * (1 - self.b), slope, dead))
+        return known[1]
 
 
 class _AttachedPart:

@@ -34,6 +34,7 @@ _RESCORE_SHARE: Final = 100  # one row in so many is rescored,
 _RESCORE_LEAST: Final = 1_500  # but at least
 _RESCORE_MOST: Final = 8_000  # and at most so many; rows at the same distance as the last one come on top
 _UNIT_TOLERANCE: Final = 1e-3
+_LEAST_NORM: Final = 1e-6  # of a sum of unit vectors that points anywhere
 _CHUNK: Final = 16_384  # rows of one step of the sign pass, so that the counters stay in the cache
 
 
@@ -132,6 +133,26 @@ class VectorIndex(SlabIndex["_Matrix"]):
         best = np.sort(top_k(cosines, k))
         return ordinals[best], np.clip(cosines[best], -1.0, 1.0)
 
+    def mean(self, units: NDArray[np.int64], ordinals_of: OrdinalsOf, *, version: object) -> NDArray[np.float32] | None:
+        """Where the vectors of some units point together: the mean of all their rows, of unit length.
+
+        Args:
+            units: Ordinals, in any order; those without a vector count for nothing.
+            ordinals_of, version: As for `top`.
+
+        Returns:
+            [dim], or None where no unit has a vector, or they cancel out.
+
+        Cost: O(rows of the units), after a change O(rows log rows) once.
+        """
+        together = self._in_one(ordinals_of, version)
+        rows = together.rows_of(np.unique(units))
+        if not len(rows):
+            return None
+        total = together.gathered(rows, self._dim).sum(axis=0, dtype=np.float64)
+        norm = float(np.sqrt(np.vecdot(total, total)))
+        return (total / norm).astype(np.float32) if norm > _LEAST_NORM else None
+
     def _checked(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         vector = np.asarray(query, np.float64)
         if vector.shape != (self._dim,):
@@ -215,6 +236,11 @@ class _Together:
     def _signs(self) -> NDArray[np.uint64]:
         return np.concatenate([block.payload.signs for block in self._blocks], axis=1)
 
+    @cached_property
+    def _by_ordinal(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        order = np.argsort(self.ordinals, kind="stable")
+        return order, self.ordinals[order]
+
     def eligible(self, where: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
         """The rows that may count; None: all."""
         if where is None:
@@ -246,13 +272,24 @@ class _Together:
 
     def exact_of_few(self, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The same for a few rows of each block: they are gathered first."""
-        gathered = np.empty((len(rows), len(query)), np.float32)
+        cosines: NDArray[np.float32] = np.vecdot(self.gathered(rows, len(query)), query)
+        return cosines
+
+    def gathered(self, rows: NDArray[np.int64], dim: int) -> NDArray[np.float32]:
+        """The vectors of these rows, ascending, in one array."""
+        found = np.empty((len(rows), dim), np.float32)
         begin = 0
         for matrix, mine in self._by_block(rows):
-            np.take(matrix, mine, axis=0, out=gathered[begin : begin + len(mine)])
+            np.take(matrix, mine, axis=0, out=found[begin : begin + len(mine)])
             begin += len(mine)
-        cosines: NDArray[np.float32] = np.vecdot(gathered, query)
-        return cosines
+        return found
+
+    def rows_of(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of these ordinals, both ascending."""
+        order, ordinals = self._by_ordinal
+        left, right = np.searchsorted(ordinals, units, "left"), np.searchsorted(ordinals, units, "right")
+        pieces = [order[a:b] for a, b in zip(left.tolist(), right.tolist(), strict=True)]
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *pieces]))
 
     def _by_block(self, rows: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
         """(vectors of a block, rows of it) for the blocks that have any."""

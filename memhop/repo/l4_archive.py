@@ -83,6 +83,8 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
             found.append(Listing(session_group(self.session), self.at))
         if self.topic:
             found.append(Listing(messages_of(self.topic), self.at))
+        else:
+            found.append(Listing(LOOSE, self.at))
         if self.external_id:
             found.append(Listing(external_message(self.session, self.external_id), self.at))
         found += [place for span in self.spans if (place := _listed(span))]
@@ -181,6 +183,9 @@ def _asks(text: str) -> bool:
 def session_group(session: str) -> int:
     """The group of a session's messages; 0 for messages without a session, which are nobody's neighbours."""
     return name_label("session", session) if session else 0
+
+
+LOOSE = label("messages", "loose")  # the group of messages without a topic: appended, and not placed yet
 
 
 def messages_of(topic: int) -> int:

@@ -6,12 +6,16 @@ more is written at once, here and not in the note: a long note must not be store
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from typing import ClassVar, Final
 
 import msgspec
 
 from memhop.common.ids import key_hash
 from memhop.repo.record import Count, Id, Kind, Ms, Record
+
+_FULL: Final = 20  # recalls that count in full
+_DECAY: Final = math.log(2) / (30 * 86_400_000)  # per ms: a habit of recalling halves in 30 days
 
 
 class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -22,6 +26,11 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
     hits: Count = 0
     last_at: Ms = 0
     copies: int = 0
+
+    def strength(self, now_ms: int) -> float:
+        """How much it is in use, 0..1: min(1, ln(1 + hits) / ln(1 + 20)), halved for each 30 days since the last."""
+        full = min(1.0, math.log1p(self.hits) / math.log1p(_FULL))
+        return full * math.exp(-_DECAY * max(0, now_ms - self.last_at))
 
     def used(self, hits: int, at: int) -> Usage:
         """The counter after `hits` more recalls, the newest at `at`."""

@@ -7,7 +7,7 @@
     late      each token of the question finds its nearest token           `semantics.late`
 
 Statistics (idf, mean length) are those of all live units, whatever the filters, so that a filter changes what may be
-returned and not how it is judged.
+returned and not how it is judged. Fused topics count only where they are asked for, see `query.judged_by`.
 
 **What a question of common words costs.** Terms are added up from the one that can earn most, which is the rarest, to
 the commonest. Once `CANDIDATES` units of the question's filters have been reached, a term that stands in more than
@@ -25,6 +25,7 @@ import numpy as np
 
 from memhop.index.tokenizer import other_forms
 from memhop.repo.l4_archive import MINUTE_MS, SPAN_GROUPS, ordered_span, span_order, spans_of
+from memhop.search.query import judged_by
 from memhop.search.sparse import NOTHING, Scores, union
 from memhop.search.tuning import EVIDENCE
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from memhop.repo.record import Span
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
+    from memhop.search.query import Eligible, Judged
     from memhop.search.sparse import Workspace
 
 CANDIDATES: Final = 1_000  # units of each layer that one channel brings up, at most
@@ -108,21 +110,19 @@ class _Asked(NamedTuple):
         return present
 
 
-def words(
-    terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, mask: NDArray[np.bool_]
-) -> Words:
+def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, allowed: Eligible) -> Words:
     """The lexical, entity and session channels.
 
     Args:
-        mask: The units that pass the filters, over all ordinals.
+        allowed: Which units pass the filters, and which ones tell how rare a word is.
 
     A term's variants are the indexed terms that begin with it, or with which it begins; other forms of an irregular
     word; and, for a term that no unit holds, terms within edit distance (see `index/fuzzy.py`).
 
     Cost: some tens of ns per posting of the terms that are read, and a look at one byte per unit.
     """
-    size = views.units.size
-    asked = _asked(terms, views)
+    size, mask = views.units.size, allowed.mask
+    asked = _asked(terms, views, allowed.judged)
     ordered = sorted((one for one in asked if one.pieces), key=lambda one: (-one.worth, one.own.term))
     sums = {name: workspace.sums(name, size) for name in ("lexical", "entity", "held")}
     near = around.within_reach(mask) if np.count_nonzero(mask) * _SELECTIVE < size else None
@@ -157,13 +157,16 @@ def words(
     )
 
 
-def _asked(terms: Sequence[str], views: Views) -> list[_Asked]:
+def _asked(terms: Sequence[str], views: Views, judged: Judged) -> list[_Asked]:
     """The terms of a question, all looked up together, and so what may stand in for any of them."""
-    live = views.units.live
-    owns = views.bm25.postings(terms, live)
+    owns = views.bm25.postings(terms, judged.units, of=judged.name)
     weights = [_variants(own.term, frequency=own.frequency, views=views) for own in owns]
     distinct = list(dict.fromkeys(other for of_one in weights for other in of_one))
-    others = dict(zip(distinct, views.bm25.postings(distinct, live), strict=True)) if distinct else {}
+    others = (
+        dict(zip(distinct, views.bm25.postings(distinct, judged.units, of=judged.name), strict=True))
+        if distinct
+        else {}
+    )
     asked = []
     for own, of_one in zip(owns, weights, strict=True):
         pieces = [_Piece(own, 1.0)] if own.frequency else []
@@ -311,7 +314,8 @@ def coverage_by_unit(
     """
     size = views.units.size
     sums = {name: workspace.sums(name, size) for name in ("lexical", "held")}
-    asked = views.bm25.postings(terms, views.units.live)
+    judged = judged_by(views)
+    asked = views.bm25.postings(terms, judged.units, of=judged.name)
     mass = sum(one.idf for one in asked) or 1.0
     deferred = []
     for one in sorted(asked, key=lambda one: (-one.idf, one.term)):

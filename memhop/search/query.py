@@ -171,10 +171,31 @@ def _filters(request: Request) -> Filters:
     )
 
 
+class Judged(NamedTuple):
+    """The units by which it is judged how rare a word is, bool over all ordinals, and what they are called."""
+
+    units: NDArray[np.bool_]
+    name: str
+
+
+def judged_by(views: Views, *, topics: bool = False) -> Judged:
+    """All live units; without fused topics, unless those are asked for.
+
+    A fused topic says once more what messages say. If it counted, consolidation would change how rare words are, and
+    so how everything else is ranked: measured, half a point of recall@10.
+    """
+    units = views.units
+    said = units.column("layer") != Layer.TOPICS
+    if topics or bool(said.all()):
+        return Judged(units.live, "")
+    return Judged(units.live & said, "without topics")
+
+
 class Eligible(NamedTuple):
-    """Which units may be returned, and how many live ones each filter alone leaves out."""
+    """Which units may be returned, by what units words are judged, and how many live ones each filter leaves out."""
 
     mask: NDArray[np.bool_]
+    judged: Judged
     removed: dict[str, int]
 
 
@@ -188,7 +209,7 @@ def eligible(filters: Filters, views: Views) -> Eligible:
         if left_out:
             removed[name] = removed.get(name, 0) + left_out
         np.logical_and(mask, passing, out=mask)
-    return Eligible(mask, removed)
+    return Eligible(mask, judged_by(views, topics=Layer.TOPICS.label in filters.layers), removed)
 
 
 def checks(filters: Filters, views: Views) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -208,6 +229,8 @@ def checks(filters: Filters, views: Views) -> Iterator[tuple[str, NDArray[np.boo
     yield "tier", units.column("tier") == filters.tier
     if filters.layers:
         yield "layers", among("layer", [Layer[name.upper()] for name in filters.layers])
+    else:  # what a fused topic says is found where it was said
+        yield "layers", units.column("layer") != Layer.TOPICS
     if filters.projects:
         yield "project", among("project", [label("project", name) for name in filters.projects])
     if filters.kinds:

@@ -18,9 +18,9 @@ from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l6_usage import Usage, usage_id
-from memhop.repo.record import ASKS, Layer, Record
+from memhop.repo.record import ASKS, Layer, Record, label
 from memhop.search import channels, fusion, semantics
-from memhop.search.association import Activated, associate
+from memhop.search.association import Activated, Spreading
 from memhop.search.confidence import Signs, confidence
 from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from memhop.repo.views import Views
 
 _WORD = re.compile(r"\w+")
-_USED_HITS = 3  # of a recall: the first ones count as used
+_SPEAK_FOR_THEMSELVES = 10  # best units of a layer, which bring others to mind and are not passed by them
+_START_HITS = 5  # whose scenes bring others to mind, in the reply
+USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 30  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
 
@@ -152,8 +154,9 @@ class Recaller:
             except BaseException:
                 self._workspace = Workspace()  # it may hold what a failing index had added up so far
                 raise
-            hits, unreadable = self._rank(query, scored, views, allowed)
-            associated = associate(self.store, _start_scenes(hits), LIMITS.associated)
+            spreading = Spreading(self.store, query.asked_at)
+            hits, unreadable = self._rank(query, scored, views, allowed, spreading)
+            associated = spreading.associate(_start_scenes(hits), LIMITS.associated)
             if count_use:
                 self._count(hits)
             notices = query.notices
@@ -179,7 +182,7 @@ class Recaller:
     def _score(self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible) -> _Scored:
         workspace = self._workspace
         around = Neighbourhood(views.units, workspace)
-        words = channels.words(query.terms, views, around, workspace, allowed.mask)
+        words = channels.words(query.terms, views, around, workspace, allowed)
         uses = [
             _use("lexical", words.matched[0]),
             _use("entity", words.matched[1], idle="no unknown word is spelt nearly like a stored one"),
@@ -259,7 +262,9 @@ class Recaller:
         parts["lexical"] = parts["lexical"] * (1.0 - share)
         return fusion.Fused(fused.total, parts, fused.evidence | (scored.time > 0))
 
-    def _rank(self, query: Query, scored: _Scored, views: Views, allowed: Eligible) -> tuple[list[Found], int]:
+    def _rank(
+        self, query: Query, scored: _Scored, views: Views, allowed: Eligible, spreading: Spreading
+    ) -> tuple[list[Found], int]:
         layers = views.units.column("layer")[scored.docs]
         ids = views.units.ids
         lists: dict[int, tuple[float, list[int]]] = {}
@@ -275,6 +280,7 @@ class Recaller:
             weighted = _weighted(weights, mine)
             fused = self._fuse(weights, weighted, query, mine, views, units)
             fused = self._with_usage(weights, fused, ids[mine.docs])
+            fused = self._with_association(weights, fused, query, mine.docs, views, records, spreading)
             fused = self._reread(weights, fused, query, mine, ids[mine.docs], records)
             if layer is Layer.KNOWLEDGE:
                 fused = _in_force(fused, query, ids[mine.docs], records)
@@ -286,6 +292,7 @@ class Recaller:
                 fused_by_layer[int(layer)] = _Layered(fused, mine)
         hits: list[Found] = []
         unreadable = 0
+        told: set[int] = set()
         for placed in fusion.merge(lists, ids):
             if len(hits) == query.limit:
                 break
@@ -293,6 +300,9 @@ class Recaller:
             if record is None:
                 unreadable += 1
                 continue
+            if isinstance(record, Topic) and record.sources and told.issuperset(record.sources):
+                continue  # all that it cites is there, word for word
+            told.add(record.id)
             fused, mine = fused_by_layer[placed.layer]
             row = int(np.searchsorted(mine.docs, placed.item))
             parts = _parts(fused, row, placed.score)
@@ -332,6 +342,43 @@ class Recaller:
                 usage[row] = weights.usage * min(1.0, math.log1p(counted.hits) / _USAGE_FULL)
         return fusion.Fused(fused.total + usage, fused.parts | {"usage": usage}, fused.evidence)
 
+    def _with_association(
+        self,
+        weights: Weights,
+        fused: fusion.Fused,
+        query: Query,
+        docs: NDArray[np.int64],
+        views: Views,
+        records: _Records,
+        spreading: Spreading,
+    ) -> fusion.Fused:
+        """The layer with a little more for units of scenes which the scenes of its best units bring to mind."""
+        scenes = views.units.column("scene")[docs]
+        if not weights.association or not scenes.any():
+            return fused
+        ids = views.units.ids[docs]
+        start: dict[int, float] = {}
+        best = _best_first(fused, ids, _SPEAK_FOR_THEMSELVES).tolist()
+        for row in best:
+            record = records.get(int(ids[row]))
+            if isinstance(record, Message) and record.scene:
+                start.setdefault(record.scene, float(fused.total[row] / fused.total[best[0]]))
+        reached = {label("scene", id_): activation for id_, activation in spreading.activate(start).items()}
+        if not reached:
+            return fused
+        labels = np.array(sorted(reached), np.uint64)
+        places = np.minimum(np.searchsorted(labels, scenes), len(labels) - 1)
+        activation = np.where(
+            labels[places] == scenes, np.array([reached[one] for one in sorted(reached)])[places], 0.0
+        )
+        prior = np.where(fused.evidence, weights.association * activation, 0.0)
+        if query.fusion == "rrf":  # priors are factors there, see `fusion.rrf`
+            prior = fused.total * np.expm1(prior / 3)
+        if len(best) == _SPEAK_FOR_THEMSELVES:  # what speaks for itself is not passed by what is only brought to mind
+            prior = np.minimum(prior, np.maximum(0.0, fused.total[best[-1]] * (1 - 1e-9) - fused.total))
+            prior[best] = 0.0
+        return fusion.Fused(fused.total + prior, fused.parts | {"association": prior}, fused.evidence)
+
     def _reread(
         self,
         weights: Weights,
@@ -367,13 +414,16 @@ class Recaller:
         return fusion.Fused(total, parts, fused.evidence)
 
     def _count(self, hits: list[Found]) -> None:
-        for hit in hits[:_USED_HITS]:
-            if hit.layer is Layer.MESSAGES:
-                scene = getattr(hit.record, "scene", 0)
-                if scene:
-                    self.store.count_use(scene)
+        """Count what was recalled, each once: notes and cards, and of messages and topics their scene."""
+        used: dict[int, None] = {}
+        for hit in hits[:USED_HITS]:
+            if isinstance(hit.record, Message | Topic):
+                used[hit.record.scene] = None
             elif hit.layer in (Layer.NOTES, Layer.CAPABILITIES):
-                self.store.count_use(hit.id)
+                used[hit.id] = None
+        for target in used:
+            if target:
+                self.store.count_use(target)
 
     def _nothing(self, query: Query, allowed: Eligible, views: Views) -> Recalled:
         if not query.terms:
@@ -569,7 +619,7 @@ def _ranks(total: NDArray[np.float64], scored: _Scored, row: int) -> dict[str, i
 
 def _start_scenes(hits: list[Found]) -> dict[int, float]:
     start: dict[int, float] = {}
-    for hit in hits[:5]:
+    for hit in hits[:_START_HITS]:
         scene = hit.record.scene if isinstance(hit.record, Message | Topic) else 0
         if scene:
             start[scene] = max(start.get(scene, 0.0), hit.score)

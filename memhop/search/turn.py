@@ -56,6 +56,24 @@ EDGE_STEP = 0.3  # how far one shared recall moves an edge's weight towards 1
 EDGE_SCENES = 2  # other scenes that one turn links to
 
 
+class Chosen(NamedTuple):
+    """Keywords of a message, most telling first, and the model that chose them; "": the offline method."""
+
+    keywords: tuple[str, ...]
+    by: str = ""
+
+
+class OfflineWords:
+    """How the keywords of a turn are chosen, before it is stored and without any lock."""
+
+    def of(self, text: str, speaker: str, at: int) -> Chosen:
+        """The keywords of what somebody said at a time. Raises nothing."""
+        return Chosen(tuple(keywords(text, KEYWORDS)))
+
+    def settle(self, batch: Batch) -> None:
+        """Write down in the commit of the turn what choosing them has cost."""
+
+
 class Turn(NamedTuple):
     """The arguments of `DB.search`, unchecked."""
 
@@ -84,7 +102,7 @@ class Searched(NamedTuple):
     associated: tuple[Topic, ...]
 
 
-def search(recaller: Recaller, turn: Turn) -> Searched:
+def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
     """Recall, then store the turn; see `DB.search`."""
     store = recaller.store
     now = store.clock.now_ms()
@@ -109,7 +127,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
         at=at,
     )
     recalled = recaller.recall(request)
-    words = tuple(keywords(text, KEYWORDS))
+    chosen = words.of(text, speaker, at)
     named = spans(text, at, zone_of(turn.timestamp))
     with store.writing() as batch:
         if graph is not None:
@@ -127,7 +145,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
             scene = choose_scene(store, recalled.query.terms, at=at, session=session, project=project)
         new_scene = scene is None
         if scene is None:
-            name = l2_context.scene_name(words, text, at)
+            name = l2_context.scene_name(chosen.keywords, text, at)
             scene = batch.new(
                 Scene(name=name, project=project, session=session, created_at=at, last_at=at, fresh=1),
                 name,
@@ -139,7 +157,12 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
         else:
             scene = batch.put(msgspec.structs.replace(scene, last_at=max(scene.last_at, at), fresh=scene.fresh + 1))
         topic = Topic(
-            scene=scene.id, project=project, user_keywords=words, user_at=at, graphs=(graph,) if graph else ()
+            scene=scene.id,
+            project=project,
+            user_keywords=chosen.keywords,
+            refined_by=chosen.by,
+            user_at=at,
+            graphs=(graph,) if graph else (),
         )
         topic = batch.new(topic, scene.id, at, text)
         message = Message(
@@ -157,6 +180,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
         message = batch.new(message, session, at, speaker, text)
         topic = batch.put(msgspec.structs.replace(topic, messages=(message.id,)))
         _link_by_recall(store, batch, scene, recalled, at)
+        words.settle(batch)
     contexts = _contexts(store, scene, topic, recalled)
     associated = _newest_topics(store, [activated.scene for activated in recalled.associated])
     return Searched(recalled, scene, new_scene, topic, message, contexts, associated)
@@ -208,6 +232,7 @@ def update(
     role: str,
     speaker: str | None,
     external_id: str | None,
+    words: OfflineWords,
 ) -> Message:
     """Append a reply to a topic; see `DB.update`."""
     now = store.clock.now_ms()
@@ -217,7 +242,7 @@ def update(
     check_choice(role, field="role", choices=ROLES)
     who = name_or("", speaker, field="speaker")
     name = name_or("", external_id, field="external_id")
-    words = tuple(keywords(said, KEYWORDS))
+    chosen = words.of(said, who, at)
     named = spans(said, at, zone_of(timestamp))
 
     def fill(batch: Batch) -> Message:
@@ -249,16 +274,17 @@ def update(
             who,
             said,
         )
-        merged = tuple(dict.fromkeys((*topic.agent_keywords, *words)))[: 2 * KEYWORDS]
+        merged = tuple(dict.fromkeys((*topic.agent_keywords, *chosen.keywords)))[: 2 * KEYWORDS]
         batch.put(
             msgspec.structs.replace(
                 topic,
                 messages=(*topic.messages, message.id),
                 agent_keywords=merged,
-                refined_by="",
                 agent_at=max(topic.agent_at, at),
+                refined_by=topic.refined_by if chosen.by else "",  # a reply that no model has seen waits for one
             )
         )
+        words.settle(batch)
         scene = store.readable(Scene, topic.scene)
         if scene is not None:
             batch.put(msgspec.structs.replace(scene, last_at=max(scene.last_at, at), fresh=scene.fresh + 1))
@@ -324,7 +350,9 @@ def _reinforce(store: Store, batch: Batch, relation: str, one: int, other: int, 
     scenes = (min(one, other), max(one, other))
     id_ = edge_id(relation, scenes)
     known = batch.find(Hyperedge, id_)
-    weight = reinforced(known.weight if known else 0.0, by)
+    if known is not None:
+        at = max(at, known.updated_at)
+    weight = reinforced(known.weight_at(at) if known else 0.0, by)
     batch.put(Hyperedge(relation=relation, scenes=scenes, weight=round(weight, 4), updated_at=at), id_)
 
 

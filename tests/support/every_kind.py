@@ -52,7 +52,8 @@ def _fill(db: DB, word: str, *, at: int) -> None:
     db.backfill()
     with db._store.writing() as batch:
         batch.new(Event(session=word, seq=2, type="said", message=from_hex(message), at=at), word, 2)
-        batch.put(Capability(name=f"sail {word}", type="skill", summary="how to sail"), capability_id(f"sail {word}"))
+        card = Capability(name=f"sail {word}", type="skill", summary="how to sail", sources=(from_hex(message),))
+        batch.put(card, capability_id(card.name))
         said, node = from_hex(message), next(iter(db._store.scan(KnowledgeNode)))
         line = ProfileLine(name=f"term.{word}", value="3", confidence=0.5, evidence=(said,), at=at)
         batch.put(line, line_id(line.name))

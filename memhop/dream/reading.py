@@ -1,0 +1,43 @@
+"""Walks through records that several stages take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from memhop.repo.l2_context import Topic, topics_of
+from memhop.repo.l4_archive import Message
+from memhop.repo.record import Record
+
+if TYPE_CHECKING:
+    from memhop.repo.store import Store
+
+R = TypeVar("R", bound=Record)
+_PAGE = 1_000
+
+
+def all_listed(store: Store, record_type: type[R], group: int, *, only: int = 0) -> Iterator[R]:
+    """The records that are in a group now, in its order, each as it is when its turn comes; gone ones are left out.
+
+    Args:
+        only: The one member that is asked for; 0: all.
+    """
+    ids: list[int] = []
+    after = None
+    while page := store.places(group, after=after, limit=_PAGE):
+        ids += [id_ for _, id_ in page]
+        after = page[-1]
+    for id_ in ids:
+        if only in (0, id_) and (record := store.readable(record_type, id_)) is not None:
+            yield record
+
+
+def topics_in(store: Store, scene: int) -> list[Topic]:
+    """All topics of a scene, by the time of the user's message."""
+    return list(all_listed(store, Topic, topics_of(scene)))
+
+
+def said_in(store: Store, topic: Topic) -> list[Message]:
+    """The messages of a topic, in the order of time."""
+    found = [message for id_ in topic.messages if (message := store.readable(Message, id_)) is not None]
+    return sorted(found, key=lambda message: (message.at, message.id))

@@ -1,0 +1,20 @@
+"""The stages of a dream, in their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memhop.dream.stage import Stage
+
+
+def stages_of(*, model: bool) -> tuple[Stage, ...]:
+    """All stages; those that only a model can do are left out without one."""
+    return enriching(model=model)
+
+
+def enriching(*, model: bool) -> tuple[Stage, ...]:
+    """Those that only a model can do: what `backfill` drains as well."""
+    from memhop.dream.keywords import Keywords
+
+    return (Keywords(),) if model else ()
