@@ -214,7 +214,7 @@ def _figures(db: memhop.DB, pack: Pack, ids: dict[str, str], splits: Iterable[st
 def _drawn(db: memhop.DB) -> list[Drawn]:
     """All statements of fused topics."""
     return [
-        Drawn(topic.id, each.text, frozenset(each.sources))
+        Drawn(topic.id, each.text, frozenset(each.message_ids))
         for scene in db.scenes.list(limit=1000).items
         for topic in db.topics.list(scene.id, limit=1000).items
         for each in topic.statements
