@@ -169,6 +169,10 @@ class Dreamer:
 
         return Account(self._purse_of(self._llm, store), writes=writes)
 
+    def purse(self, store: Store) -> Purse | None:
+        """What the model may be asked outside dreams; None without one."""
+        return None if self._llm is None else self._purse_of(self._llm, store)
+
     def _purse_of(self, llm: ChatModel, store: Store) -> Purse:
         from memhop.dream.purse import Purse
 

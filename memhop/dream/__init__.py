@@ -2,6 +2,7 @@
 
 stage      what a stage is: it plans changes, and never writes
 stages     which there are, in their order: keywords
+profile    what the user's own newest messages say about them
 guard      what a dream may do, whatever a stage proposes
 pipeline   one dream: changes are applied in bounded commits, each with its step of the journal
 crystallize  draft cards from what the agent did in a session
