@@ -15,6 +15,8 @@
     erasure      what goes with what is erased, and what stays without it
     proof        erase, compact, search the raw bytes, write a receipt; needles: the bytes to look for
     space        what uses the space of a file
+    card_source  where cards are imported from: files, folders, text, all distrusted
+    crystals     what crystallizing gives back
     reading      recall, search, why_not, stats: requests in, results out
     backups      copies of a memory: make, list, verify, restore; the settings of automatic ones
     rotation     automatic copies: when one is due, which are kept

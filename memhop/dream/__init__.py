@@ -6,6 +6,7 @@ stages     which there are, in their order:
            are linked), profile (whom the agent serves); reading, vectors and wording are what they share
 guard      what a dream may do, whatever a stage proposes
 pipeline   one dream: changes are applied in bounded commits, each with its step of the journal
+crystallize  draft cards from what the agent did in a session
 purse      what a model may be asked, and was asked
 journal    what dreams did: records before and after
 undo       taking a dream back

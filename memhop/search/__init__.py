@@ -20,7 +20,7 @@
     association   spreading activation over L1
     packing       hits -> a context text within a token budget, fenced as data
     recall        the whole path; writes nothing
-    cards         capability cards that come with MemHop, and which of them fit
+    cards         which capability cards fit a text, those that come with MemHop among them
     turn          the agent loop: search = recall + store the turn, update = append the reply
 
 Data flows downwards through this list. Files are reached only through `repo`.
