@@ -9,6 +9,7 @@ Where things are; arrows point down, and a test keeps it so:
 
     cli/       the `memhop` command                       the only code that sees arguments and environment
     api/       DB, its namespaces, result types           checks arguments, returns plain data
+    dream/     consolidation: stages plan, a journal undoes  proposes; the rules of dream/guard.py decide
     search/    recall and the agent loop                  questions in, ranked hits out; writes only the turn
     models/    embedders, chat, doing without them        the outside world; everything it says is checked
     repo/      the eight layers as records, the Store     the only writer; where bytes meet indexes
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from memhop.api.backups import Backups
     from memhop.api.db import DB
     from memhop.api.doctor import doctor
+    from memhop.api.dreaming import Dreaming
     from memhop.api.repair import repair
     from memhop.models.chat_ollama import OllamaChat
     from memhop.models.chat_openai import OpenAIChat
@@ -63,6 +65,7 @@ _LAZY = {
     "Backups": "memhop.api.backups",
     "Budget": "memhop.models.metered",
     "DB": "memhop.api.db",
+    "Dreaming": "memhop.api.dreaming",
     "HashEmbedder": "memhop.models.embed",
     "LocalEmbedder": "memhop.models.embed_local",
     "OllamaChat": "memhop.models.chat_ollama",
@@ -83,6 +86,7 @@ __all__ = [
     "Closed",
     "ConfigError",
     "Corrupt",
+    "Dreaming",
     "EmbedderError",
     "HashEmbedder",
     "InvalidRequest",

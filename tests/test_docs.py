@@ -14,11 +14,14 @@ from memhop.api import backups, results
 from memhop.api.archive import Archive
 from memhop.api.capabilities import Capabilities
 from memhop.api.db import DB
+from memhop.api.dreaming import Dreaming
+from memhop.api.dreams import Dreams
 from memhop.api.facts import Facts
 from memhop.api.knowledge import Knowledge
 from memhop.api.notes import Notes
 from memhop.api.profile import Profiles
-from memhop.api.scenes import Scenes, Topics
+from memhop.api.scenes import Scenes
+from memhop.api.topics import Topics
 from memhop.api.trajectory import Trajectory
 from memhop.common import errors
 
@@ -34,6 +37,7 @@ NAMESPACES = {
     "knowledge": Knowledge,
     "facts": Facts,
     "capabilities": Capabilities,
+    "dreams": Dreams,
     "trajectory": Trajectory,
 }
 
@@ -62,10 +66,18 @@ def test_backups_are_in_the_guide() -> None:
         assert re.search(rf"^\| `{field.name}` \| {field.default} \|", GUIDE, re.MULTILINE), f"Backups.{field.name}"
 
 
+def test_settings_of_dreams_are_in_the_guide() -> None:
+    for field in dataclasses.fields(Dreaming):
+        assert re.search(rf"^\| `{field.name}` \| {field.default} \|", GUIDE, re.MULTILINE), f"Dreaming.{field.name}"
+
+
 @pytest.mark.parametrize(
     "call",
-    ["backup", "open", "remember", "forget", "purge", "recall", "search", "update", "backfill", "compact", "verify"],
-)
+    [
+        "backup", "open", "remember", "forget", "purge", "recall", "search", "update", "backfill", "compact", "verify",
+        "dream", "export",
+    ],
+)  # fmt: skip
 def test_every_argument_is_in_the_guide(call: str) -> None:
     for name in inspect.signature(getattr(DB, call)).parameters:
         if name != "self":
@@ -81,7 +93,13 @@ def test_every_error_is_in_the_guide_with_its_code() -> None:
             assert str(error.code) in GUIDE, f"code {error.code} of {name} is not documented"
 
 
-@pytest.mark.parametrize("result", [results.Recall, results.Hit, results.SearchResult, results.Receipt, results.Purged])
+MAIN_RESULTS = (
+    results.Recall, results.Hit, results.SearchResult, results.Receipt, results.Purged, results.DreamReport,
+    results.StageReport,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("result", MAIN_RESULTS)
 def test_every_field_of_the_main_results_is_in_the_guide(result: type) -> None:
     for name in inspect.get_annotations(result):
         assert f"`{name}`" in GUIDE or f"`{name}(" in GUIDE, f"{result.__name__}.{name} is not documented"

@@ -25,16 +25,16 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "dream": frozenset({"repo", "models", "common", "index.tokenizer"}),
     "api": frozenset(
         {
-            "search", "repo", "models", "common",
+            "dream", "search", "repo", "models", "common",
             "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.repair", "core.verify",
-            "core.backup", "core.lock", "core.restore", "core.side_files",
+            "core.backup", "core.disk", "core.lock", "core.restore", "core.side_files", "core.snapshot",
         }
     ),
     "cli": frozenset({"api", "common", ""}),
     "": frozenset({"api", "common", "models"}),  # memhop/__init__.py; "" also means the public names
 }  # fmt: skip
 TYPES_ONLY = {  # seen by the type checker alone
-    ("api", "core.compaction"), ("api", "core.recovery"), ("api", "core.verify"),
+    ("api", "core.compaction"), ("api", "core.snapshot"), ("api", "core.recovery"), ("api", "core.verify"),
     ("search", "index.bm25"), ("search", "index.units"),
 }  # fmt: skip
 SEAMS = {("core.disk", "core.lock")}  # in a function: the seam to the operating system hands out its lock

@@ -6,29 +6,18 @@ import dataclasses
 import inspect
 import subprocess
 import sys
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 
 import pytest
 
 import memhop
-from memhop.api import (
-    archive,
-    backups,
-    capabilities,
-    db,
-    facts,
-    knowledge,
-    knowledge_queries,
-    namespace,
-    notes,
-    profile,
-    rotation,
-    scenes,
-    trajectory,
-)
+from memhop import api
+from memhop.api import backups, db, rotation
 from memhop.api import results as results_package
-from memhop.api.results import base, erasure, layers, recall, upkeep
-from memhop.api.results import knowledge as knowledge_results
+from memhop.api.namespace import Namespace
+from memhop.api.results import base
 from memhop.common import errors
 
 
@@ -40,16 +29,16 @@ def _classes(module: ModuleType) -> list[type]:
     ]
 
 
-NAMESPACES = (namespace, archive, notes, scenes, profile, knowledge, knowledge_queries, facts, capabilities, trajectory)
-RESULTS = [cls for module in (base, erasure, knowledge_results, layers, recall, upkeep) for cls in _classes(module)]
-CLASSES = [
-    db.DB,
-    *_classes(backups),
-    *_classes(rotation),
-    *(cls for module in NAMESPACES for cls in _classes(module)),
-    *RESULTS,
-    *_classes(errors),
-]
+def _all(package: ModuleType, parent: type) -> list[type]:
+    """The classes of a kind in all modules of a package, by name."""
+    modules = [import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__)]
+    found = {cls for module in modules for cls in _classes(module) if issubclass(cls, parent)}
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+NAMESPACES = _all(api, Namespace)
+RESULTS = _all(results_package, base.Result)
+CLASSES = [db.DB, *_classes(backups), *_classes(rotation), *NAMESPACES, *RESULTS, *_classes(errors)]
 
 
 def test_every_result_is_offered_in_one_place() -> None:

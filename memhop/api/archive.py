@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memhop.api import convert, results
 from memhop.api.namespace import Namespace, bounded, check_total
-from memhop.common.clock import time_or_now
+from memhop.common.clock import time_or_now, zone_of
 from memhop.common.config import check_choice, check_name, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
@@ -33,7 +33,8 @@ class Archive(Namespace):
 
         Args:
             messages: Mappings with `text` and optionally `role` (user, agent, system, tool; default user), `speaker`,
-                `at` (int ms or aware datetime; default now), `session`, `external_id`, `project`.
+                `at` (int ms, UTC, or aware datetime, whose zone says when the days begin that the text speaks of;
+                default now), `session`, `external_id`, `project`.
 
         Returns:
             Their ids, in order. A message whose `external_id` is known in its session keeps its id (and must say
@@ -97,12 +98,17 @@ def _message(values: object, now_ms: int, where: str) -> l4_archive.Message:
     def name(field: str, default: str = "") -> str:
         return name_or(default, values.get(field), field=where + field, blank=True)
 
+    from memhop.search.mentions import spans
+
+    text = check_text(values.get("text"), field=f"{where}text")
+    at = time_or_now(values.get("at"), field=f"{where}at", now_ms=now_ms)
     return l4_archive.Message(
-        text=check_text(values.get("text"), field=f"{where}text"),
+        text=text,
         role=check_choice(values.get("role", "user"), field=f"{where}role", choices=ROLES),
         speaker=name("speaker"),
-        at=time_or_now(values.get("at"), field=f"{where}at", now_ms=now_ms),
+        at=at,
         session=name("session"),
         external_id=name("external_id"),
         project=name("project", "default") or "default",
+        spans=spans(text, at, zone_of(values.get("at"))),
     )

@@ -10,15 +10,17 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from memhop.api.results import BackfillReport, Pending
+from memhop.api.results import BackfillReport, DreamReport, Pending
 from memhop.common.errors import ConfigError, EmbedderError, InvalidRequest, ProviderError
 from memhop.models.embed import TokenVectors, split_text
 from memhop.models.sentences import in_light_of, sentences
 from memhop.repo import contexts, slabs
+from memhop.repo.l2_context import UNREFINED
 from memhop.repo.l4_archive import Message
 from memhop.repo.record import Kind, Layer
 from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
@@ -46,10 +48,15 @@ class _Item(NamedTuple):
     sentences: list[str]  # of a turn, see `models/sentences`
 
 
-def pending(store: Store, embedder: Embedder | None) -> Pending:
+def pending(store: Store, embedder: Embedder | None, *, model: bool = False) -> Pending:
     """See `DB.pending`."""
+    keywords = 0
+    if model:
+        with store.lock:
+            keywords = store.views.groups.count(UNREFINED)
     if embedder is None:
-        return Pending(space=None, without_vector=0, failed=0, next_retry_at=None, last_reason=None)
+        nothing = Pending(space=None, without_vector=0, failed=0, next_retry_at=None, last_reason=None)
+        return replace(nothing, keywords=keywords)
     space = space_of(store, embedder)
     with store.lock:
         waiting = len(_waiting(store, space, kept_by(embedder)))
@@ -61,17 +68,47 @@ def pending(store: Store, embedder: Embedder | None) -> Pending:
         failed=len(failures),
         next_retry_at=min((failure.retry_at for failure in failures), default=None),
         last_reason=latest.reason if latest else None,
+        keywords=keywords,
     )
 
 
-def backfill(store: Store, embedder: Embedder | None, max_seconds: float | None) -> BackfillReport:
-    """See `DB.backfill`."""
-    if embedder is None:
-        raise ConfigError("there is no embedder to fill with", field="embedder", allowed="an embedder given to DB.open")
+def backfill(
+    store: Store,
+    embedder: Embedder | None,
+    max_seconds: float | None,
+    refine: Callable[[float | None], DreamReport] | None,
+) -> BackfillReport:
+    """See `DB.backfill`.
+
+    Args:
+        refine: Lets the model refine keywords, for at most so many seconds. None: there is no model.
+    """
+    if embedder is None and refine is None:
+        raise ConfigError(
+            "there is nothing to fill with", field="embedder", allowed="an embedder or llm given to DB.open"
+        )
     number = isinstance(max_seconds, int | float) and not isinstance(max_seconds, bool)
     if max_seconds is not None and not (number and 0 < max_seconds <= 10**7):
         raise InvalidRequest(f"{max_seconds!r:.40} is not a time", field="max_seconds", allowed="seconds > 0, or None")
     start = time.monotonic()
+    report = BackfillReport(space=None, embedded=0, failed=0, remaining=0, seconds=0.0, reason=None)
+    if embedder is not None:
+        report = _embed_all(store, embedder, max_seconds, start)
+    if refine is not None:
+        left = None if max_seconds is None else max(0.0, max_seconds - (time.monotonic() - start))
+        dreamt = refine(left)
+        reasons = [report.reason, *(stage.failure for stage in dreamt.stages)]
+        if dreamt.state == "stopped":
+            reasons.append("max_seconds is over")
+        report = replace(
+            report,
+            keywords=sum(stage.applied for stage in dreamt.stages),
+            reason=next(filter(None, reasons), None),
+        )
+    return replace(report, seconds=round(time.monotonic() - start, 3))
+
+
+def _embed_all(store: Store, embedder: Embedder, max_seconds: float | None, start: float) -> BackfillReport:
     embedded = failed = 0
     tried: set[int] = set()
     place = 0

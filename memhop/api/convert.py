@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
 from memhop.api import results
 from memhop.common.ids import to_hex
 from memhop.repo import l0_profile, l2_context, l3_facts, l3_knowledge, l4_archive, l5_capability, l7_trajectory
+from memhop.repo.card import resource_data, workflow_data
 from memhop.repo.record import Tier
 
 _TIERS = tuple(tier.label for tier in Tier)
@@ -63,6 +68,14 @@ def topic(record: l2_context.Topic) -> results.Topic:
         message_ids=tuple(map(to_hex, record.messages)),
         children=tuple(map(to_hex, record.children)),
         knowledge=tuple(map(to_hex, record.graphs)),
+        parent=to_hex(record.parent) if record.parent else None,
+        statements=tuple(
+            results.Statement(text=text, message_ids=tuple(map(to_hex, cited)))
+            for text, cited in l2_context.statements(record)
+        ),
+        refined_by=record.refined_by or None,
+        pinned=record.pinned,
+        edited=record.edited,
     )
 
 
@@ -75,10 +88,13 @@ def scene(record: l2_context.Scene, topics: int) -> results.Scene:
         created_at=record.created_at,
         last_at=record.last_at,
         topics=topics,
+        fresh=record.fresh,
+        pinned=record.pinned,
+        edited=record.edited,
     )
 
 
-def profile(record: l0_profile.Profile) -> results.Profile:
+def profile(record: l0_profile.Profile, lines: Sequence[l0_profile.ProfileLine]) -> results.Profile:
     return results.Profile(
         name=record.name,
         role=record.role,
@@ -87,7 +103,26 @@ def profile(record: l0_profile.Profile) -> results.Profile:
         lexicon=record.lexicon,
         style_traits=record.style_traits,
         updated_at=record.updated_at or None,
-        brief=l0_profile.brief(record),
+        brief=l0_profile.brief(record, lines),
+        derived=tuple(map(_profile_line, lines)),
+        mood=l0_profile.axes(lines, "mood") or None,
+        traits=l0_profile.axes(lines, "trait") or None,
+    )
+
+
+def _profile_line(record: l0_profile.ProfileLine) -> results.ProfileLine:
+    return results.ProfileLine(
+        name=record.name,
+        value=record.value,
+        confidence=record.confidence,
+        evidence=tuple(map(to_hex, record.evidence)),
+        at=record.at,
+    )
+
+
+def profile_change(record: l0_profile.ProfileChange) -> results.ProfileChange:
+    return results.ProfileChange(
+        field=record.field, before=record.before, after=record.after, by=record.by, at=record.at
     )
 
 
@@ -148,28 +183,50 @@ def fact(record: l3_facts.Fact) -> results.Fact:
     )
 
 
-def capability(record: l5_capability.Capability) -> results.Capability:
+def capability(record: l5_capability.Capability, language: str | None = None) -> results.Capability:
+    """`language`: of its texts; where they are not translated to it they stay as they were written."""
+    words = record.translations.get(language or "", l5_capability.Translation())
+    resources = []
+    for resource in record.resources:
+        described = words.resources.get(resource.name) or resource.description
+        resources.append(resource_data(msgspec.structs.replace(resource, description=described)))
+    workflow = workflow_data(record.workflow)
+    for step, action in zip(workflow.get("steps", ()), words.actions, strict=False):
+        step["action"] = action or step["action"]
     return results.Capability(
-        id=to_hex(record.id) if record.id else None,
+        id=to_hex(record.id or l5_capability.capability_id(record.name)),
         name=record.name,
         type=record.type,
         version=record.version,
-        summary=record.summary,
-        trigger=record.trigger,
-        resources=record.resources,
-        workflow=record.workflow,
+        summary=words.summary or record.summary,
+        trigger=words.trigger or record.trigger,
+        resources=tuple(resources),
+        workflow=workflow,
         status=record.status,
         origin=record.origin,
+        languages=tuple(record.translations),
+        session=record.session or None,
+        file_hash=record.file_hash or None,
+        trigger_count=record.trigger_count,
+        success_rate=record.success_rate,
+        last_triggered_at=record.last_triggered or None,
+        created_at=record.created_at or None,
+        updated_at=record.updated_at or None,
     )
 
 
 def event(record: l7_trajectory.Event) -> results.Event:
+    payload = record.payload
+    if record.cut_bytes:
+        whole = len(payload.encode("utf-8", "replace")) + record.cut_bytes
+        payload += f"… [cut: {record.cut_bytes:,} of {whole:,} bytes]"
     return results.Event(
         id=to_hex(record.id),
         session=record.session,
         seq=record.seq,
         type=record.type,
-        payload=record.payload,
+        payload=payload,
         at=record.at,
         message_id=to_hex(record.message) if record.message else None,
+        cut_bytes=record.cut_bytes,
     )

@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memhop.common.clock import Clock, SystemClock
@@ -28,24 +29,39 @@ if TYPE_CHECKING:
     from memhop.api.archive import Archive
     from memhop.api.backups import Backups
     from memhop.api.capabilities import Capabilities
+    from memhop.api.dreaming import Dreamer, Dreaming
+    from memhop.api.dreams import Dreams
     from memhop.api.facts import Facts
     from memhop.api.knowledge import Knowledge
     from memhop.api.notes import Notes
     from memhop.api.profile import Profiles
     from memhop.api.rotation import Rotation
-    from memhop.api.scenes import Scenes, Topics
+    from memhop.api.scenes import Scenes
+    from memhop.api.topics import Topics
     from memhop.api.trajectory import Trajectory
     from memhop.core.meh_file import MehFile
+    from memhop.models.chat import ChatModel
     from memhop.models.embed import Embedder
+    from memhop.models.metered import Budget
     from memhop.repo.store import Store
     from memhop.search.recall import Recaller
+    from memhop.search.turn import OfflineWords
 
 
 class DB:
     """One agent's memory. Use `DB.open`, not the constructor."""
 
     def __init__(
-        self, file: MehFile, *, embedder: Embedder | None, clock: Clock, backups: Backups | None = None
+        self,
+        file: MehFile,
+        *,
+        embedder: Embedder | None,
+        clock: Clock,
+        backups: Backups | None = None,
+        llm: ChatModel | None = None,
+        llm_on_write: bool = False,
+        budget: Budget | None = None,
+        dreaming: Dreaming | None = None,
     ) -> None:
         self._file = file
         self._embedder = embedder
@@ -54,6 +70,8 @@ class DB:
         self._store_or_none: Store | None = None
         self._recaller_or_none: Recaller | None = None
         self._rotation: Rotation | None = None
+        self._llm, self._llm_on_write, self._budget, self._dreaming = llm, llm_on_write, budget, dreaming
+        self._dreamer_or_none: Dreamer | None = None
         if backups is not None:
             from memhop.api.rotation import Rotation
 
@@ -66,6 +84,10 @@ class DB:
         path: str | os.PathLike[str],
         *,
         embedder: Embedder | None = None,
+        llm: ChatModel | None = None,
+        llm_on_write: bool = False,
+        budget: Budget | None = None,
+        dreaming: Dreaming | None = None,
         mode: str = "exclusive",
         durability: str = "full",
         wait: float | None = None,
@@ -81,6 +103,14 @@ class DB:
             path: The file, usually ending in `.meh`. Its folder must exist. Created with permissions 0600.
             embedder: Turns text into vectors for the semantic channels; see `memhop.models`. None: recall works by
                 words alone, and not one socket is opened.
+            llm: A chat model for text work, such as `memhop.OpenAIChat`: `dream` does better with it, and `backfill`
+                more. No other call asks it.
+            llm_on_write: `search` and `update` ask it for the keywords of each turn, before they store it. Without an
+                answer the keywords are those of the offline method.
+            budget: How much the model may be asked per call and per day, whatever handle of the memory asks; see
+                `memhop.Budget`. None: its defaults.
+            dreaming: Dream by itself, in the background, and what binds every dream; see `memhop.Dreaming`. None: only
+                `dream` does, with the defaults.
             mode: "exclusive": this handle alone writes to the file, until it is closed. "shared": any number of
                 processes read and write; each write waits for its turn and sees what the others wrote. "read": never
                 waits, never writes, sees what the others write, and needs no permission to write; calls that write
@@ -116,6 +146,11 @@ class DB:
         check_name(purpose, field="purpose")
         check_choice(durability, field="durability", choices=("full", "relaxed", "none"))
         _check_has("embedder", embedder, ("name", "digest", "max_batch", "embed"))
+        _check_has("llm", llm, ("name", "complete"))
+        _check_has("budget", budget, ("calls_per_day", "tokens_per_day", "tokens_per_call"))
+        _check_has("dreaming", dreaming, ("topics", "capacity", "idle_seconds", "max_share", "min_topics"))
+        if llm_on_write and llm is None:
+            raise InvalidRequest("there is no model to ask", field="llm_on_write", allowed="with an llm")
         _check_has("clock", clock, ("now_ms",))
         _check_has("backups", backups, ("folder", "every_commits", "every_hours", "keep", "daily", "weekly"))
         chosen_clock = clock or SystemClock()
@@ -129,7 +164,16 @@ class DB:
             max_bytes=max_bytes,
             now_ms=chosen_clock.now_ms,
         )
-        return cls(file, embedder=embedder, clock=chosen_clock, backups=backups)
+        return cls(
+            file,
+            embedder=embedder,
+            clock=chosen_clock,
+            backups=backups,
+            llm=llm,
+            llm_on_write=llm_on_write,
+            budget=budget,
+            dreaming=dreaming,
+        )
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -382,7 +426,7 @@ class DB:
         from memhop.api.reading import search
         from memhop.search.turn import Turn
 
-        return search(
+        found = search(
             self._recaller,
             Turn(
                 text=text,
@@ -397,7 +441,10 @@ class DB:
                 limit=limit,
                 token_budget=token_budget,
             ),
+            self._words,
         )
+        self._said(found.scene_id)
+        return found
 
     def update(
         self,
@@ -423,7 +470,7 @@ class DB:
         from memhop.api import convert
         from memhop.search.turn import update
 
-        return convert.message(
+        message = convert.message(
             update(
                 self._store,
                 topic_id=topic_id,
@@ -432,29 +479,131 @@ class DB:
                 role=role,
                 speaker=speaker,
                 external_id=external_id,
+                words=self._words,
             )
         )
+        self._said(message.scene_id)
+        return message
+
+    @property
+    def _words(self) -> OfflineWords:
+        """How the keywords of a turn are chosen."""
+        if self._llm_on_write:
+            return self._dreamer.words(self._open_store())
+        from memhop.search.turn import OfflineWords
+
+        return OfflineWords()
+
+    def _said(self, scene_id: str | None) -> None:
+        """A turn was stored: that may make a dream due."""
+        if self._dreaming is not None and scene_id is not None:
+            self._dreamer.said(self._open_store(), scene_id)
+
+    # -- dreams ----------------------------------------------------------------------------------------------
+
+    def dream(
+        self, scene: str | None = None, *, dry_run: bool = False, max_seconds: float | None = None
+    ) -> results.DreamReport:
+        """Consolidate what is fresh: find scenes for loose turns, fuse topics, link scenes, draw the profile.
+
+        It adds and links. What was said or noted is never changed or deleted, and neither is what the host has pinned
+        or edited; each change can be looked at (`dreams.diff`) and taken back (`dreams.undo`). It is made in small
+        commits, between which others write, and while it waits for a model it holds nothing up. Where nothing is
+        fresh, nothing is done.
+
+        Args:
+            scene: Only this scene. None: all that are fresh.
+            dry_run: Do it to a private copy beside the file, and tell what it did (`changes`). The memory stays as it
+                is; what was asked of a model counts to the day all the same.
+            max_seconds: Stop after about this long; the next dream goes on. None: when all is done.
+
+        Returns:
+            A report. A model that fails ends its stage with a notice, and never raises.
+
+        Raises:
+            NotFound: no scene has this id. InvalidRequest: an argument does not do.
+            WriteRefused: the handle only reads; with `dry_run` it may dream.
+            Closed: the memory was closed meanwhile. StorageError: the disk failed; what was committed stays.
+
+        Cost: linear in what is fresh. Waits for a dream that runs already. `dry_run` also copies the file.
+        """
+        from memhop.api.dreams import dream
+
+        return dream(self._dreamer, self._store, scene, dry_run=dry_run, max_seconds=max_seconds)
+
+    @property
+    def dreams(self) -> Dreams:
+        """What dreams did, and undoing them."""
+        from memhop.api.dreams import Dreams
+
+        return Dreams(self._usable())
+
+    @property
+    def _dreamer(self) -> Dreamer:
+        with self._lock:
+            if self._dreamer_or_none is None:
+                from memhop.api.dreaming import Dreamer
+
+                self._dreamer_or_none = Dreamer(self._llm, self._budget, self._dreaming)
+            return self._dreamer_or_none
+
+    def crystallize(self, session: str, *, approve: bool = False, dry_run: bool = False) -> results.Crystallized:
+        """Draft capability cards from what the agent did in a session of `trajectory`.
+
+        With a model it is asked once, about the newest 2,000 steps; without one, tool sequences that come again and
+        again are found. What comes of it are drafts, which are offered to nobody before `capabilities.activate`.
+
+        Args:
+            session: As given to `trajectory.append`.
+            approve: Cards that are active may be changed too. False: they are left as they are, and it is said so.
+            dry_run: Only tell what would become of each proposal.
+
+        Raises:
+            NotFound: the session has no steps. ChatError: the model cannot be used. Nothing is written then.
+        """
+        from memhop.api.crystals import crystallize
+
+        return crystallize(self._store, getattr(self, "_llm", None), session, approve=approve, dry_run=dry_run)
+
+    def usage(self, id: str) -> results.Usage:
+        """How often a scene, a note or a card was recalled: what feeds the decay of associations and a small prior.
+
+        A recall counts once for each of its first three hits: of a message or topic, for its scene. Counting is
+        buffered, recall itself writes nothing; counters are written with the next commit and at close.
+
+        Raises:
+            NotFound: no scene, note or card has this id.
+        """
+        from memhop.api.reading import usage
+
+        return usage(self._store, id)
 
     # -- enrichment ------------------------------------------------------------------------------------------
 
     def pending(self) -> results.Pending:
-        """What waits for the embedder."""
+        """What waits for the embedder, and for the model that refines keywords."""
         from memhop.api.backfill import pending
 
-        return pending(self._store, self._embedder)
+        return pending(self._store, self._embedder, model=self._llm is not None)
 
     def backfill(self, max_seconds: float | None = None) -> results.BackfillReport:
-        """Embed what has no vector yet. Each batch is committed, so that it can be stopped and resumed.
+        """Embed what has no vector yet, then let the model refine keywords. Each batch is committed, so that it can be
+        stopped and resumed. What the model changes is a dream, which can be undone.
 
         Args:
             max_seconds: Stop after about this long. None: when nothing is left that can be tried now.
 
         Returns:
-            A report. A failing embedder ends it early with a `reason`, and never raises.
+            A report. A failing embedder or model ends it early with a `reason`, and never raises.
+
+        Raises:
+            ConfigError: the memory was opened without either of them.
         """
         from memhop.api.backfill import backfill
 
-        return backfill(self._store, self._embedder, max_seconds)
+        store = self._store
+        refine = partial(self._dreamer.refine, store) if self._llm is not None else None
+        return backfill(store, self._embedder, max_seconds, refine)
 
     # -- layers ----------------------------------------------------------------------------------------------
 
@@ -482,7 +631,7 @@ class DB:
     @property
     def topics(self) -> Topics:
         """L2 topics."""
-        from memhop.api.scenes import Topics
+        from memhop.api.topics import Topics
 
         return Topics(self._usable())
 
@@ -556,6 +705,8 @@ class DB:
     def compact(self, *, keep_history: bool = False) -> results.Compacted:
         """Rewrite the file without what is dead: old versions, erased records, old indexes.
 
+        Without history, neither `at` nor `dreams.diff` and `dreams.undo` reach back beyond it.
+
         Args:
             keep_history: Keep superseded versions, but never those of erased records.
 
@@ -589,6 +740,27 @@ class DB:
         from memhop.api.backups import backup
 
         return backup(self._file, path, now_ms=self._clock.now_ms(), overwrite=overwrite)
+
+    def export(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> results.Exported:
+        """Write all layers as JSON lines, in an order that depends on nothing but what is in them.
+
+        Args:
+            path: Of the file, `~` allowed; mode 0600. None: nothing is written, and only the digest is of use.
+            overwrite: Replace an earlier export; nothing else is ever replaced.
+
+        Returns:
+            How much it was, and the SHA-256 of it: equal digest, equal memories. `memhop/api/export.py` says what the
+            lines are.
+
+        Raises:
+            InvalidRequest: the path is the memory itself, or taken.
+            StorageError: the folder is missing, the disk is full, … Nothing is left behind then.
+
+        Cost: reads every live record, about 10 us each; writers wait for no part of it.
+        """
+        from memhop.api.export import export
+
+        return export(self._store, path, overwrite=overwrite)
 
     @property
     def backups(self) -> Rotation | None:
@@ -654,8 +826,8 @@ class DB:
     def close(self) -> None:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine.
 
-        Waits for an automatic copy that is being made; see `backup` for what one costs. In a forked child it does
-        nothing: the memory is still the parent's.
+        Waits for an automatic copy that is being made; see `backup` for what one costs. A dream ends at the next
+        opportunity, which is waited for up to 5 s. In a forked child it does nothing: the memory is still the parent's.
         """
         if self._file.inherited:
             return
@@ -665,6 +837,8 @@ class DB:
             self._closed = True
         store, self._store_or_none, self._recaller_or_none = self._store_or_none, None, None
         try:
+            if self._dreamer_or_none is not None:
+                self._dreamer_or_none.close()
             if self._rotation is not None:
                 self._rotation.close()
         finally:

@@ -34,7 +34,7 @@ _WORD = "memory"  # what a named embedder is tried with
 _MANY_REPLAYED = 20_000  # entries; more than a checkpoint leaves behind
 _LOOKS = 4  # at what may be a commit whose writer is just done
 _OLD_COPY_MS = 7 * 24 * 3_600_000
-_LEFT = re.compile(r"\.(torn|replaced|new|compact|restore|copying)(-.*)?", re.DOTALL)
+_LEFT = re.compile(r"\.(torn|replaced|new|compact|restore|copying|preview|exporting)(-.*)?", re.DOTALL)
 _KEPT = {"torn": "unfinished writes that were cut off", "replaced": "replaced by a restore"}
 
 

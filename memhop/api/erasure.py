@@ -8,10 +8,12 @@ keeps history. With the record goes what was made of it:
     links of other notes, steps that name it    the others stay without the reference
     the topic of a message                      loses the keywords and the summary; erased with its last message
     a topic fused from that one                 loses keywords and summary, which were drawn from it
-    the scene of that topic                     loses a name that has a word of the message, and its engram the terms;
-                                                erased with its last topic, and with it engram and associations
-    facts, edges, lines of the profile          lose it as a source; erased with the last one
+    the scene of that topic                     loses a name that holds a word of the message, unless the host gave
+                                                it; erased with its last topic, and with it its engram and what it
+                                                was associated with
+    facts, edges, lines of the profile          lose it as a source, or go with it, see `references.without`
     the nodes and edges of a graph              erased; topics that were linked to it stay without the link
+    the journal of dreams                       loses what it says with one of the words, and what it could bring back
 
 Versions of the others that still held a reference or words are struck out of the history too. A record that is damaged
 can be erased: the record index knows its kind. One that should lose a reference and is damaged cannot; it is named.
@@ -19,6 +21,7 @@ can be erased: the record index knows its kind. One that should lose a reference
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -29,10 +32,11 @@ from memhop.common.errors import NotFound
 from memhop.common.ids import to_hex
 from memhop.repo import codec
 from memhop.repo.gathering import MAX_SPACES
-from memhop.repo.l1_engram import Engram, edges_of, engram_id
-from memhop.repo.l2_context import Scene, Topic, names_words_of, topics_of
+from memhop.repo.journal import strike_out
+from memhop.repo.l1_engram import edges_of, engram_id
+from memhop.repo.l2_context import Scene, Topic, topics_of
 from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
-from memhop.repo.l4_archive import Message, dated
+from memhop.repo.l4_archive import Message, Note, dated
 from memhop.repo.l6_usage import usage_id
 from memhop.repo.record import Kind, Record, all_of, linked_to
 from memhop.repo.references import without
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 
 _PAGE = 1_000
+_STEM_CHARS = 4  # which forms of a word have in common
+_WORD = re.compile(r"\w+")
 
 
 def erase_record(store: Store, kind: Kind, id_: int, *, field: str) -> bool:
@@ -90,6 +96,8 @@ class Erasure:
         self._store = store
         self._batch = batch
         self._referring: dict[int, Kind] = {}
+        self._concerned: set[int] = set()  # scenes that something was said in
+        self._texts: list[str] | None = []  # that go; None: one of them cannot be read
 
     def erase(self, ids: Iterable[int]) -> None:
         """Put into the batch what erases these notes and messages. Call it once, under the store's lock."""
@@ -99,6 +107,9 @@ class Erasure:
             while waiting:
                 waiting += self._erase_one(waiting.pop(), spaces)
             waiting = [id_ for id_, kind in self._referring.items() if self._means_nothing(kind, id_)]
+        made = self.gone.keys() | self.blanked | self._referring.keys() | self._concerned
+        if struck := strike_out(self._store, self._batch, made, self._texts):
+            self.reached["entries of the dream journal"] += struck
 
     def _erase_one(self, id_: int, spaces: list[int]) -> list[int]:
         """Erase a record and what was made of it. Returns what goes with it."""
@@ -108,6 +119,8 @@ class Erasure:
         kind = Kind(located[0])
         self._delete(kind, id_)
         record = self._store.record(id_)
+        if kind in (Kind.NOTE, Kind.MESSAGE):
+            self._remember(record)
         self._delete_derived(id_, record, spaces)
         self._refer(linked_to(id_))
         if kind is Kind.MESSAGE:
@@ -132,6 +145,13 @@ class Erasure:
         named = ", ".join(to_hex(id_) for id_ in sorted(self.damaged)[:5])
         more = f" and {len(self.damaged) - 5} more" if len(self.damaged) > 5 else ""
         return [f"damaged records may still name it or hold words of it: {named}{more}; `memhop repair` drops them"]
+
+    def _remember(self, record: Record | None) -> None:
+        """The words that go."""
+        if isinstance(record, Note | Message) and self._texts is not None:
+            self._texts.append(record.text)
+        else:
+            self._texts = None
 
     def _delete(self, kind: Kind, id_: int) -> None:
         self.gone[id_] = kind
@@ -159,8 +179,13 @@ class Erasure:
             topic = self._readable(Topic, topic_id)
             if topic is None:
                 continue
-            self._take_from_name(topic.scene, message)
-            self._take_terms(topic.scene)
+            scene = self._readable(Scene, topic.scene)
+            self._concerned.add(topic.scene)
+            if scene is not None:
+                if _is_named_after(scene, message):
+                    scene = msgspec.structs.replace(scene, name=dated(scene.created_at))
+                    self.reached["scene names"] += 1
+                self._blank(scene)  # whatever it is called now: an earlier name may hold a word of it
             self._blank_fused(topic.parent)
             self.reached["topics"] += 1
             left = tuple(other for other in topic.messages if other != id_)
@@ -181,22 +206,6 @@ class Erasure:
                 )
             )
 
-    def _take_from_name(self, scene_id: int, message: Record | None) -> None:
-        """Names of scenes are made of telling words of their messages; one that the host gave is the host's own."""
-        scene = self._readable(Scene, scene_id)
-        if scene is None or scene.edited:
-            return
-        if not isinstance(message, Message) or names_words_of(scene, message.text):  # or it cannot be read
-            self._blank(msgspec.structs.replace(scene, name=dated(scene.created_at)))
-            self.reached["scene names"] += 1
-
-    def _take_terms(self, scene: int) -> None:
-        """The hashes of a scene's telling terms; without a state, the next dream draws them anew from what is left."""
-        engram = self._batch.find(Engram, engram_id(scene)) if engram_id(scene) not in self.gone else None
-        if engram is not None and engram.terms:
-            self._batch.strike(msgspec.structs.replace(engram, terms=(), state=0))
-            self.reached["terms of scenes"] += 1
-
     def _blank_fused(self, id_: int) -> None:
         """Topics fused from this one, and from those: what they say was drawn from words that go."""
         seen: set[int] = set()
@@ -215,7 +224,7 @@ class Erasure:
         """After a topic has gone: those who name it, and its scene if nothing is left in it."""
         if topic.parent:
             self._referring[topic.parent] = Kind.TOPIC
-        if topic.scene:
+        if topic.scene and topic.scene not in self.gone:
             group = self._store.views.groups.page(topics_of(topic.scene), limit=len(self.gone) + 1)
             if all(id_ in self.gone for _, id_ in group):
                 self.reached["scenes"] += 1
@@ -256,3 +265,14 @@ class Erasure:
         if record is None and id_ not in self.gone and self._store.file.locate(id_) is not None:
             self.damaged.add(id_)
         return record
+
+
+def _is_named_after(scene: Scene, message: Record | None) -> bool:
+    """Whether a name that was made here may hold a word of the message, in whatever form."""
+    if scene.edited or scene.name == dated(scene.created_at):
+        return False
+    if not isinstance(message, Message):
+        return True  # who knows
+    text = f"{message.speaker} {message.text}".casefold()
+    subject = scene.name.rpartition(" (")[0] or scene.name
+    return any(word[:_STEM_CHARS] in text for word in _WORD.findall(subject.casefold()))

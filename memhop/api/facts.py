@@ -152,7 +152,15 @@ class Facts(Namespace):
                 return None
             return convert.fact(seen)
 
-        return self._chosen(Fact, _group(subject, predicate), choose, limit, cursor, newest_first)
+        return self._page(
+            Fact,
+            _group(subject, predicate),
+            choose,
+            limit,
+            cursor,
+            newest_first,
+            keep=lambda fact: choose(fact) is not None,
+        )
 
     def history(
         self,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Record)
 
+_ROUND, _ROUNDS = 200, 50  # records that a filtered page looks at in one go, and how many times
 _CURSOR = re.compile(r"([0-9]{1,19})\.([0-9a-f]{16})")
 
 
@@ -38,61 +39,74 @@ class Namespace:
         return self._db._store
 
     def _page(
-        self, record_type: type[Record], group: int, convert_one: Any, limit: int, cursor: str | None, newest: bool
-    ) -> results.Page:
-        limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
-        after = _place(cursor)
-        store = self._store
-        with store.lock:
-            places = store.places(group, after=after, limit=limit + 1, descending=newest)
-            found = store.at_places(record_type, places[:limit])
-        return results.Page(
-            items=tuple(convert_one(record) for _, record in found),
-            next=_cursor(places[limit - 1]) if len(places) > limit else None,
-            damaged=min(limit, len(places)) - len(found),
-        )
-
-    def _chosen(
         self,
         record_type: type[R],
         group: int,
-        choose: Callable[[R], Any],
+        convert_one: Callable[[R], Any],
         limit: int,
         cursor: str | None,
         newest: bool,
+        keep: Callable[[R], bool] | None = None,
     ) -> results.Page:
-        """A page of what `choose` makes of records, without None; reads on until it is full."""
+        """A page of a group. With `keep`, of those in it for which that is True: it may be short, or empty, though
+        `next` leads on."""
         limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
-        after = _place(cursor)
-        store = self._store
-        items: list[Any] = []
+        after = place_of(cursor)
+        found: list[tuple[tuple[int, int], R]] = []
         damaged = 0
-        last = ""
-        while places := store.places(group, after=after, limit=limit + 1, descending=newest):
-            for place in places:
-                record = store.readable(record_type, place[1])
-                item = None if record is None else choose(record)
-                if item is not None and len(items) == limit:
-                    return results.Page(items=tuple(items), next=last, damaged=damaged)
-                damaged += record is None
-                if item is not None:
-                    items.append(item)
-                    last = _cursor(place)
-            after = places[-1]
-        return results.Page(items=tuple(items), next=None, damaged=damaged)
+        store = self._store
+        with store.lock:
+            for _ in range(1 if keep is None else _ROUNDS):
+                wanted = limit if keep is None else max(limit, _ROUND)
+                places = store.places(group, after=after, limit=wanted + 1, descending=newest)
+                records = store.at_places(record_type, places[:wanted])
+                damaged += min(wanted, len(places)) - len(records)
+                found += records if keep is None else [pair for pair in records if keep(pair[1])]
+                after = places[wanted - 1] if len(places) > wanted else None
+                if after is None or len(found) >= limit:
+                    break
+        if len(found) > limit:
+            after = found[limit - 1][0]
+        return results.Page(
+            items=tuple(convert_one(record) for _, record in found[:limit]),
+            next=None if after is None else cursor_of(after),
+            damaged=damaged,
+        )
 
 
-def _cursor(place: tuple[int, int]) -> str:
+def cursor_of(place: tuple[int, int]) -> str:
+    """A place in a listing, as `Page.next` names it."""
     return f"{place[0]}.{to_hex(place[1])}"
 
 
-def _place(cursor: str | None) -> tuple[int, int] | None:
+def place_of(cursor: str | None) -> tuple[int, int] | None:
+    """The place a cursor names; None for the beginning. Raises InvalidRequest."""
     if cursor is None:
         return None
     match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
     if match is None or int(match[1]) >= 2**63:
         raise InvalidRequest("not a cursor", field="cursor", allowed="`next` of the page before")
     return int(match[1]), int(match[2], 16)
+
+
+def ids_of(values: object, *, field: str, most: int) -> tuple[int, ...]:
+    """Ids out of a list of their text forms, order kept: at least one, none twice.
+
+    Raises:
+        InvalidRequest: not a list of ids, empty, too long, or an id comes twice.
+    """
+    allowed = f"a list of 1 to {most} ids, each once"
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidRequest(f"a {type(values).__name__} is not a list of ids", field=field, allowed=allowed)
+    found: dict[int, None] = {}
+    for index, value in enumerate(values):
+        id_ = from_hex(value, field=f"{field}[{index}]")
+        if id_ in found or len(found) == most:
+            raise InvalidRequest("twice the same id" if id_ in found else "too many ids", field=field, allowed=allowed)
+        found[id_] = None
+    if not found:
+        raise InvalidRequest("no ids", field=field, allowed=allowed)
+    return tuple(found)
 
 
 def bounded(items: Iterable[Any]) -> Iterable[Any]:

@@ -10,17 +10,19 @@ from memhop.api.space import space_used
 from memhop.common.config import LIMITS
 from memhop.common.errors import NotFound
 from memhop.common.ids import from_hex, to_hex
-from memhop.repo.l0_profile import PROFILE_ID, Profile
+from memhop.repo.l0_profile import PROFILE_ID, Profile, derived
 from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact, period
 from memhop.repo.l3_knowledge import KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
 from memhop.repo.l5_capability import Capability
+from memhop.repo.l6_usage import Usage
 from memhop.repo.record import Kind, Tier, all_of
-from memhop.search.cards import matching_cards
+from memhop.repo.references import may_name
+from memhop.search.cards import language_of, offered
 from memhop.search.packing import Line, pack
 from memhop.search.query import Request, checks, prepare
-from memhop.search.turn import Turn
+from memhop.search.turn import OfflineWords, Turn
 from memhop.search.turn import search as search_turn
 
 if TYPE_CHECKING:
@@ -33,13 +35,14 @@ def recall(recaller: Recaller, request: Request) -> results.Recall:
     return _recall(recaller.recall(request))
 
 
-def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
+def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> results.SearchResult:
     """See `DB.search`."""
-    found = search_turn(recaller, turn)
+    found = search_turn(recaller, turn, words)
     store = recaller.store
     recalled = _recall(found.recalled)
-    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile())
-    cards = matching_cards(store, found.recalled, LIMITS.capabilities)
+    profile = convert.profile(store.readable(Profile, PROFILE_ID) or Profile(), derived(store))
+    cards = offered(store, found.recalled, LIMITS.capabilities)
+    language = language_of(turn.text)
     return results.SearchResult(
         profile=profile,
         profile_brief=profile.brief,
@@ -47,13 +50,23 @@ def search(recaller: Recaller, turn: Turn) -> results.SearchResult:
         context=recalled.context,
         contexts=tuple(map(convert.topic, found.contexts)),
         associated_contexts=tuple(map(convert.topic, found.associated)),
-        capabilities=tuple(map(convert.capability, cards)),
+        capabilities=tuple(convert.capability(card, language) for card in cards),
         scene_id=to_hex(found.scene.id),
         new_scene=found.new_scene,
         new_topic_id=to_hex(found.topic.id),
         message_id=to_hex(found.message.id),
         recall=recalled,
     )
+
+
+def usage(store: Store, id: str) -> results.Usage:
+    """See `DB.usage`."""
+    target = from_hex(id)
+    located = store.file.locate(target)
+    if located is None or not may_name(Usage, "target", located[0]):
+        raise NotFound(f"no scene, note or card has the id {id}", field="id")
+    counted = store.usage(target) or Usage(target=target)
+    return results.Usage(id=id, hits=counted.hits, last_at=counted.last_at or None, copies=counted.copies)
 
 
 def _recall(recalled: Recalled) -> results.Recall:

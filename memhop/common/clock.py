@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
 
 from memhop.common.errors import InvalidRequest
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last instant datetime can show
+LAST_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last instant datetime can show
 FUTURE_SLACK_MS = 24 * 3_600_000  # clocks of other machines may run ahead by this much
 
 
@@ -64,7 +64,7 @@ def to_ms(value: object, *, field: str, latest_ms: int | None = None) -> int:
         milliseconds = value
     else:
         raise InvalidRequest(f"a {type(value).__name__} is not a time", field=field, allowed=allowed)
-    if not 0 <= milliseconds <= _LAST_MS:
+    if not 0 <= milliseconds <= LAST_MS:
         raise InvalidRequest(f"{milliseconds} ms is out of range", field=field, allowed=allowed)
     if latest_ms is not None and milliseconds > latest_ms:
         raise InvalidRequest(f"{to_iso(milliseconds)} lies in the future", field=field, allowed=allowed)
@@ -76,9 +76,14 @@ def time_or_now(value: object, *, field: str, now_ms: int) -> int:
     return now_ms if value is None else to_ms(value, field=field, latest_ms=now_ms + FUTURE_SLACK_MS)
 
 
+def zone_of(value: object) -> tzinfo:
+    """The zone in which a caller gave a time that `to_ms` takes: of an aware datetime its own, else UTC."""
+    return (value.tzinfo or UTC) if isinstance(value, datetime) else UTC
+
+
 def to_datetime(milliseconds: int) -> datetime:
     """An aware UTC datetime; the nearest one where none can show it, for a file may state any time of a commit."""
-    return _EPOCH + timedelta(milliseconds=max(0, min(milliseconds, _LAST_MS)))
+    return _EPOCH + timedelta(milliseconds=max(0, min(milliseconds, LAST_MS)))
 
 
 def stamp(milliseconds: int) -> str:

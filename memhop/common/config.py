@@ -31,6 +31,8 @@ class Limits(NamedTuple):
     contexts: int = 20  # topics of the chosen scene in a search reply
     associated: int = 3  # scenes brought up by association
     capabilities: int = 3  # cards in a search reply
+    card_files: int = 1_000  # of one imported folder
+    payload_bytes: int = 4 * 1024  # kept of a step's payload, UTF-8; how much was cut is said
     replies: int = 256  # messages of one topic
 
 
@@ -92,6 +94,13 @@ def check_int(value: object, *, field: str, low: int, high: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
         return value
     raise InvalidRequest(f"{value!r:.40} is not allowed", field=field, allowed=f"a whole number from {low} to {high}")
+
+
+def check_flag(value: object, *, field: str) -> bool:
+    """True or False, and nothing that only counts as one."""
+    if isinstance(value, bool):
+        return value
+    raise InvalidRequest(f"a {type(value).__name__} is not a bool", field=field, allowed="True or False")
 
 
 def check_choice(value: object, *, field: str, choices: tuple[str, ...]) -> str:

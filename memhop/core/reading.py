@@ -91,6 +91,12 @@ class Reading:
         return self._state().head.digest
 
     @property
+    def history_begins(self) -> int:
+        """The earliest commit that can be looked back to: 0, or the one that a compaction without history has left."""
+        base = self._state().identity.base.number
+        return base + 1 if base else 0
+
+    @property
     def published_end(self) -> int:
         """Bytes below, headers aside, never change while the generation stays."""
         return self._state().end

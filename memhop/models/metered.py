@@ -83,7 +83,7 @@ class Metered:
         return self.prompt_tokens + self.completion_tokens
 
     def complete(self, system: str, user: str, *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
-        """See `ChatModel.complete`.
+        """See `ChatModel.complete`. Token counts of the reply are as they are counted here.
 
         Raises:
             ChatError: of the model; or nothing was sent, because the call is larger than any may be (not retryable,
@@ -99,7 +99,7 @@ class Metered:
             self._settle(prompt + max_tokens, failed=error)
             raise
         self._settle(prompt + max_tokens, prompt=counted, completion=written)
-        return reply
+        return Reply(reply.text, counted, written)
 
     def _reserve(self, prompt: int, most: int) -> None:
         budget = self._budget

@@ -51,9 +51,10 @@ class Batch:
         return self.put(record, id_)
 
     def put(self, record: R, id_: int = 0) -> R:
-        """Write a record under its own id, or under `id_`. Returns it with the id filled in."""
+        """Write a record under its own id, or under `id_`. Returns it with the id filled in. The last word counts."""
         record = record if record.id and not id_ else _with_id(record, id_)
         self._records[record.id] = record
+        self._deletes.pop(record.id, None)
         return record
 
     def put_payload(self, kind: Kind, payload: bytes, *key: object) -> int:
@@ -63,7 +64,8 @@ class Batch:
         return id_
 
     def delete(self, kind: Kind, id_: int, *, purge: bool = False) -> None:
-        """Write a tombstone. `purge`: compaction drops every version, even when it keeps history."""
+        """Write a tombstone. The last word counts. `purge`: compaction drops every version, also of a kept history."""
+        self._records.pop(id_, None)
         self._deletes[id_] = (kind, DELETED | (PURGED if purge else 0))
 
     def strike(self, record: R) -> R:
@@ -77,6 +79,19 @@ class Batch:
         if isinstance(record, record_type):
             return record
         return None if id_ in self._deletes else self._store.readable(record_type, id_)
+
+    def record(self, id_: int) -> Record | None:
+        """The record of this id, of whatever type, as this batch leaves it. A damaged one is None."""
+        if (record := self._records.get(id_)) is not None:
+            return record
+        return None if id_ in self._deletes else self._store.record(id_)
+
+    def kind_of(self, id_: int) -> int | None:
+        """The kind of the record of this id as this batch leaves it, damaged or not; None: there is none."""
+        if (record := self._records.get(id_)) is not None:
+            return record.KIND
+        located = None if id_ in self._deletes else self._store.file.locate(id_)
+        return located[0] if located else None
 
     def listed(self, record_type: type[R], group: int, *, limit: int) -> list[R]:
         """The first members of a group as this batch leaves them, without those that are new to the group in it."""

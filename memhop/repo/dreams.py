@@ -14,7 +14,11 @@ from memhop.repo.record import Count, Id, Kind, Listing, Ms, Record, all_of, lab
 
 
 class Dream(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One run. `number` counts from 1; `state` is running, done, stopped or undone."""
+    """One run. `number` counts from 1; `state` is running, done, stopped or undone.
+
+    `changed` counts the records that were put or deleted. `undone` are the fused topics which taking the dream back
+    has removed: they are not made again.
+    """
 
     KIND: ClassVar[Kind] = Kind.DREAM
     number: Count
@@ -24,6 +28,8 @@ class Dream(Record, frozen=True, kw_only=True, omit_defaults=True):
     scene: Id = 0  # the one scene it was asked for; 0: all that were fresh
     trigger: str = "call"
     stages: tuple[dict[str, Any], ...] = ()  # reports, in order
+    changed: Count = 0
+    undone: tuple[Id, ...] = ()
 
     def listings(self) -> list[Listing]:
         return [Listing(all_of(self.KIND), self.number)]

@@ -7,12 +7,15 @@ with each further fusion: 2, 3, and 4, which is also where it goes when its scen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from memhop.common.ids import key_hash
 from memhop.repo.l4_archive import dated
 from memhop.repo.record import Count, Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
+
+DEEPEST = 4  # depth of what is cold
 
 
 class Scene(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -35,7 +38,7 @@ class Scene(Record, frozen=True, kw_only=True, omit_defaults=True):
     def listings(self) -> list[Listing]:
         found = [
             Listing(all_of(self.KIND), self.last_at),
-            Listing(label("scenes", self.project), self.last_at),
+            Listing(scenes_in(self.project), self.last_at),
         ]
         if self.fresh:
             found.append(Listing(FRESH_SCENES, self.last_at))
@@ -104,6 +107,68 @@ def fused_id(scene: int, members: tuple[int, ...]) -> int:
     return key_hash("fused", scene, *members)
 
 
+def scenes_in(project: str) -> int:
+    """The group of a project's scenes, by the time of their last turn."""
+    return label("scenes", project)
+
+
+def statements(topic: Topic) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The summary of a topic, statement by statement, each with the messages it was drawn from.
+
+    What the host wrote has none. Records are not trusted: ends that make no sense give odd pieces, and no error.
+    """
+    start = end = 0
+    cited: list[int] = []
+    for following, source in zip(topic.ends, topic.sources, strict=False):
+        if following != end and cited:
+            yield topic.summary[start:end].strip(), tuple(cited)
+            start, cited = end, []
+        end = following
+        cited.append(source)
+    if cited:
+        yield topic.summary[start:end].strip(), tuple(cited)
+    if rest := topic.summary[end:].strip():
+        yield rest, ()
+
+
+def family(topic: Topic, find: Callable[[int], Topic | None]) -> Iterator[Topic]:
+    """The topic, and those it was fused from, and those they were: each once, before its children.
+
+    Children that are gone, damaged or of another scene are left out; a topic that names itself is walked once.
+    """
+    seen = {topic.id}
+    waiting = [topic]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        for id_ in reversed(found.children):
+            child = None if id_ in seen else find(id_)
+            if child is not None and child.scene == topic.scene:
+                seen.add(id_)
+                waiting.append(child)
+
+
+def at_depth(topic: Topic, depth: int, find: Callable[[int], Topic | None]) -> Iterator[tuple[Topic, int]]:
+    """A topic's family, with the depths they have once the topic is at `depth`: each one below its parent's."""
+    depths = {topic.id: depth}
+    for member in family(topic, find):
+        below = min(DEEPEST, depths[member.id] + 1)
+        for id_ in member.children:
+            depths.setdefault(id_, below)
+        yield member, depths[member.id]
+
+
+def telling(topics: Iterable[Topic]) -> list[str]:
+    """Keywords of these topics, each in one spelling: the most frequent first, equal ones in the order they come."""
+    counts: Counter[str] = Counter()
+    spelling: dict[str, str] = {}
+    for topic in topics:
+        for word in (*topic.user_keywords, *topic.agent_keywords):
+            counts[word.casefold()] += 1
+            spelling.setdefault(word.casefold(), word)
+    return [spelling[word] for word, _ in counts.most_common()]
+
+
 def topics_of(scene: int) -> int:
     """The group of topics in a scene, by the time of the user's message."""
     return label("topics", scene)
@@ -124,11 +189,3 @@ def scene_name(keywords: Sequence[str], text: str, at: int) -> str:
     subject = ", ".join(flat[:NAME_KEYWORDS]) or " ".join(text[: 10 * _OPENING_CHARS].split())[:_OPENING_CHARS]
     subject = subject[:NAME_CHARS].strip()
     return f"{subject} ({dated(at)})" if subject else dated(at)
-
-
-def names_words_of(scene: Scene, text: str) -> bool:
-    """Whether the name of a scene, its day aside, has a word of a text."""
-    from memhop.index.tokenizer import tokenize
-
-    named = tokenize(scene.name.removesuffix(f" ({dated(scene.created_at)})"))
-    return not set(named).isdisjoint(tokenize(text))

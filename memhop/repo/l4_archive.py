@@ -30,7 +30,7 @@ from memhop.repo.record import (
 
 MOST_SPANS: Final = 8  # that one message keeps
 _DAY_MS = 86_400_000
-_MINUTE_MS = 60_000
+MINUTE_MS: Final = 60_000
 _DAY_MINUTES = 24 * 60
 # By length, in minutes: a day (25 hours long when clocks go back), a week, a month, two years. Spans that meet a window
 # begin at most so long before it, so that one stretch of each group holds them all.
@@ -206,19 +206,19 @@ def spans_of(longest: int) -> int:
 
 def span_order(since: int, minutes: int = 0) -> int:
     """The place of a span in its group: by the minute in which it begins, then by how long it is. Unix ms."""
-    return (since // _MINUTE_MS << _LENGTH_BITS) | minutes
+    return (since // MINUTE_MS << _LENGTH_BITS) | minutes
 
 
 def ordered_span(order: int) -> Span:
     """The span, to the minute, that is listed at a place; the inverse of `span_order`."""
-    since = (order >> _LENGTH_BITS) * _MINUTE_MS
-    return since, since + (order & _LENGTH_MASK) * _MINUTE_MS
+    since = (order >> _LENGTH_BITS) * MINUTE_MS
+    return since, since + (order & _LENGTH_MASK) * MINUTE_MS
 
 
 def _listed(span: Span) -> Listing | None:
     """None: the span is longer than any that can be looked for; nearly every window would meet it."""
     since, until = span
-    minutes = -(-until // _MINUTE_MS) - since // _MINUTE_MS
+    minutes = -(-until // MINUTE_MS) - since // MINUTE_MS
     longest = next((longest for longest in SPAN_GROUPS if minutes <= longest), None)
     return None if longest is None else Listing(spans_of(longest), span_order(since, minutes))
 

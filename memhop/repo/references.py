@@ -7,8 +7,9 @@
     Fact                  -> its sources                        Dream          -> a scene; DreamStep -> its dream
     Note                  -> what it links to, of any kind      EmbedFailure   -> its vector space
     Usage                 -> what was recalled                  TokenBasis     -> its vector space
+    Capability            -> messages it was drawn from
 
-What a DreamStep changed is history, not a reference: it may be gone since.
+What a DreamStep changed and what undoing a Dream removed is history, not a reference: it may be gone since.
 A slab refers to its space, and to its basis if it has one (`vectors.slab_references`); the owners of its rows are
 names of texts, not ids of records, and so is the owner of an EmbedFailure. The number of an event in its session is no
 id either.
@@ -16,8 +17,8 @@ id either.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,10 +29,13 @@ from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l3_knowledge import KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record
 from memhop.repo.vectors import EmbedFailure, TokenBasis
+
+R = TypeVar("R", bound=Record)
 
 _ANY = None  # also kinds of a newer build
 _SCENE, _TOPIC, _GRAPH = frozenset({Kind.SCENE}), frozenset({Kind.TOPIC}), frozenset({Kind.GRAPH})
@@ -60,6 +64,7 @@ REFERENCES: dict[type[Record], dict[str, frozenset[Kind] | None]] = {
     Note: {"links": _ANY},
     Usage: {"target": frozenset({Kind.SCENE, Kind.NOTE, Kind.CAPABILITY})},
     Event: {"message": _MESSAGE},
+    Capability: {"sources": _MESSAGE},
     EmbedFailure: {"space": _SPACE},
     TokenBasis: {"space": _SPACE},
 }
@@ -96,6 +101,8 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         edge of fewer than two nodes                         it joins nothing
         a fact of which every source is gone, unless
         it was asserted without one, too                     it was drawn from them
+        a fact of which every source is gone                 it was drawn from them
+        a card of which a source is gone                     nobody can tell what in it was drawn from that one
         a topic without message, child and summary           nothing was said in it
 
         Messages, notes, knowledge nodes and events always stay: they hold somebody's words. A topic that loses its
@@ -118,6 +125,8 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
     match rest:
         case Engram() | Usage() | EmbedFailure() | TokenBasis() | ProfileLine() | DreamStep():
             return None
+        case Capability():
+            return None
         case Hyperedge() if len(rest.scenes) < 2:
             return None
         case KnowledgeEdge() if len(rest.nodes) < 2:
@@ -127,3 +136,20 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         case Topic() if not (rest.messages or rest.children or rest.summary):
             return None
     return rest
+
+
+def redirected(record: R, to: Mapping[int, int]) -> R:
+    """The record with references to the keys of `to` replaced by the values, each id once in a list of them.
+
+    The same object if there were none. Where an id is made of what it names, as that of a hyperedge, that is left to
+    the caller.
+    """
+    changed: dict[str, Any] = {}
+    for field in REFERENCES.get(type(record), ()):
+        value = getattr(record, field)
+        if isinstance(value, tuple):
+            if not to.keys().isdisjoint(value):
+                changed[field] = tuple(dict.fromkeys(to.get(id_, id_) for id_ in value))
+        elif value in to:
+            changed[field] = to[value]
+    return msgspec.structs.replace(record, **changed) if changed else record

@@ -53,6 +53,7 @@ class Store:
         self._merging: Merging | None = None
         self._may_merge = True  # nobody has looked since the newest checkpoint
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
+        self.compacts = True  # by itself, when it has become due
         self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
 
     # -- reading ---------------------------------------------------------------------------------------------
@@ -99,6 +100,14 @@ class Store:
         """A page of a group: ((order, id), record) pairs in order of (order, id); see `at_places`."""
         with self.lock:
             return self.at_places(record_type, self.places(group, after=after, limit=limit, descending=descending))
+
+    def walk(self, record_type: type[R], group: int) -> Iterator[R]:
+        """All of a group in order of (order, id), read page by page; damaged ones are left out."""
+        after = None
+        while places := self.places(group, after=after, limit=1_000):
+            for _, record in self.at_places(record_type, places):
+                yield record
+            after = places[-1]
 
     def places(
         self, group: int, *, after: tuple[int, int] | None = None, limit: int, descending: bool = False
@@ -228,7 +237,7 @@ class Store:
             if fresh and file.tail_bytes < CHECKPOINT_BYTES * max(self._patience, patience):
                 return
             self.checkpoint()
-            if file.file_bytes > COMPACT_MIN_BYTES and file.dead_bytes > file.file_bytes // 2:
+            if self.compacts and file.file_bytes > COMPACT_MIN_BYTES and file.dead_bytes > file.file_bytes // 2:
                 self.compact()
         except StorageError as error:
             self.upkeep_error = str(error)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from memhop.index.tokenizer import other_forms
+from memhop.repo.l4_archive import MINUTE_MS, SPAN_GROUPS, ordered_span, span_order, spans_of
 from memhop.search.query import judged_by
 from memhop.search.sparse import NOTHING, Scores, union
 from memhop.search.tuning import EVIDENCE
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memhop.index.bm25 import TermPostings
+    from memhop.repo.record import Span
     from memhop.repo.views import Views
     from memhop.search.evidence import Neighbourhood
     from memhop.search.query import Eligible, Judged
     from memhop.search.sparse import Workspace
 
 CANDIDATES: Final = 1_000  # units of each layer that one channel brings up, at most
+SPOKEN: Final = 250  # spans of one length that are looked at for a time that a question names
 COMMON: Final = 32_768  # postings from which a term is looked up rather than read
 _UNSPACED: Final = "\u2e80"  # from here on, scripts are written without blanks and cut into bigrams
 _SELECTIVE: Final = 4  # a filter that leaves fewer than one unit in so many is applied to postings at once
@@ -362,9 +365,27 @@ def _names(text_words: Sequence[str]) -> list[int]:
     ]
 
 
-def in_windows(windows: Sequence[tuple[int, int]], at: NDArray[np.int64]) -> NDArray[np.bool_]:
+def in_windows(windows: Sequence[Span], at: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which times lie in one of the windows."""
     inside = np.zeros(len(at), dtype=bool)
     for since, until in windows:
         inside |= (at >= since) & (at < until)
     return inside
+
+
+def spoken_of(windows: Sequence[Span], views: Views) -> NDArray[np.int64]:
+    """The units whose text names a time that meets one of the windows; ordinals ascending.
+
+    Of each group of spans and window the `SPOKEN` that begin last are looked at. Cost: some us for each of them.
+    """
+    found: set[int] = set()
+    for since, until in windows:
+        for longest in SPAN_GROUPS:
+            first = span_order(max(0, since - longest * MINUTE_MS))
+            page = views.groups.page(spans_of(longest), after=(span_order(until), 0), limit=SPOKEN, descending=True)
+            for order, id_ in page:
+                if order >= first and ordered_span(order)[1] > since:
+                    ordinal = views.units.ordinal(id_)
+                    if ordinal is not None:
+                        found.add(ordinal)
+    return np.array(sorted(found), np.int64)

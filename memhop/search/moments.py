@@ -14,7 +14,7 @@ import re
 
 from memhop.search.marks import Mark, Value, same
 from memhop.search.numerals import whole
-from memhop.search.time_window import MONTHS, WEEKDAYS
+from memhop.search.time_english import MONTHS, WEEKDAYS
 
 MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _DAY = r"(?P<{}>\d{{1,2}})(?:st|nd|rd|th)?"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memhop.search.time_window import HAN_DIGITS
+from memhop.search.time_chinese import HAN_DIGITS
 
 _ONES = {
     word: number

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from memhop.common.clock import time_or_now, to_ms
+from memhop.common.clock import time_or_now, to_ms, zone_of
 from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, has_substance
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
-from memhop.repo.record import Layer, Role, Tier, label
+from memhop.repo.record import Layer, Role, Span, Tier, label
 from memhop.search.diversity import asks_for_several
-from memhop.search.time_window import When, Window, asks_present, state_asked, windows, without_relative
+from memhop.search.time_window import When, asks_present, state_asked, windows, without_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Query(NamedTuple):
     text: str
     terms: tuple[str, ...]
     asked_at: int
-    windows: tuple[Window, ...]
+    windows: tuple[Span, ...]
     relative_time: bool
     present: bool
     several: bool
@@ -118,15 +118,16 @@ def prepare(request: Request, now_ms: int) -> Query:
         notices.append(f"only the first {MAX_TERMS} of {len(terms)} terms were used")
         terms = terms[:MAX_TERMS]
     asked_at = time_or_now(request.at, field="at", now_ms=now_ms)
+    named = windows(text, asked_at, zone_of(request.at))
     return Query(
         text=text,
         terms=terms,
         asked_at=asked_at,
-        windows=tuple(windows(text, asked_at)),
+        windows=tuple(named),
         relative_time=bare != text,
         present=asks_present(text),
         several=asks_for_several(text),
-        when=state_asked(text, asked_at),
+        when=state_asked(text, named, asked_at),
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _SPEAK_FOR_THEMSELVES = 10  # best units of a layer, which bring others to mind and are not passed by them
 _START_HITS = 5  # whose scenes bring others to mind, in the reply
-_USED_HITS = 3  # of a recall: the first ones count as used
+USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 30  # candidates whose usage is looked up
 _USAGE_FULL = math.log1p(20)
 
@@ -207,12 +207,12 @@ class Recaller:
             else:
                 uses.append(ChannelUse(name, False, reason or "this embedder gives no token ids", 0))
         at = views.units.column("at")
-        in_time = _newest_in(query, at, allowed.mask)
+        in_time = _in_time(query, at, views, allowed.mask)
         uses.append(_use("time", in_time.matched, idle="the question names no date or span"))
         everything = [words.lexical.docs, words.entity.docs, in_time.docs, *(scores.docs for scores in found.values())]
         docs = union(everything)
         lexical, entity = words.lexical.at(docs), words.entity.at(docs)
-        time = channels.in_windows(query.windows, at[docs]).astype(np.float64)
+        time = in_time.among(docs, query, at)
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
         return _Scored(
             docs=docs,
@@ -414,13 +414,16 @@ class Recaller:
         return fusion.Fused(total, parts, fused.evidence)
 
     def _count(self, hits: list[Found]) -> None:
-        for hit in hits[:_USED_HITS]:
-            if hit.layer is Layer.MESSAGES:
-                scene = getattr(hit.record, "scene", 0)
-                if scene:
-                    self.store.count_use(scene)
+        """Count what was recalled, each once: notes and cards, and of messages and topics their scene."""
+        used: dict[int, None] = {}
+        for hit in hits[:USED_HITS]:
+            if isinstance(hit.record, Message | Topic):
+                used[hit.record.scene] = None
             elif hit.layer in (Layer.NOTES, Layer.CAPABILITIES):
-                self.store.count_use(hit.id)
+                used[hit.id] = None
+        for target in used:
+            if target:
+                self.store.count_use(target)
 
     def _nothing(self, query: Query, allowed: Eligible, views: Views) -> Recalled:
         if not query.terms:
@@ -556,18 +559,31 @@ def _to_compare(words: channels.Words, pooled: Scores) -> NDArray[np.int64]:
 
 class _InTime(NamedTuple):
     docs: NDArray[np.int64]
+    spoken: NDArray[np.int64]  # those of them whose text speaks of the time
     matched: int
 
+    def among(self, docs: NDArray[np.int64], query: Query, at: NDArray[np.int64]) -> NDArray[np.float64]:
+        """1 for candidates from the times the question speaks of, more for those that speak of them themselves."""
+        inside = channels.in_windows(query.windows, at[docs]).astype(np.float64)
+        if len(self.spoken):
+            inside[np.isin(docs, self.spoken, assume_unique=True)] = EVIDENCE.spoken
+        return inside
 
-def _newest_in(query: Query, at: NDArray[np.int64], mask: NDArray[np.bool_]) -> _InTime:
-    """The units from the times the question speaks of, the newest of them if they are very many."""
+
+def _in_time(query: Query, at: NDArray[np.int64], views: Views, mask: NDArray[np.bool_]) -> _InTime:
+    """The units from the times the question speaks of, the newest of them if they are very many, and those that speak
+    of these times."""
     if not query.windows:
-        return _InTime(np.zeros(0, np.int64), 0)
+        nothing = np.zeros(0, np.int64)
+        return _InTime(nothing, nothing, 0)
     docs = np.flatnonzero(channels.in_windows(query.windows, at) & mask)
     matched = len(docs)
     if matched > channels.CANDIDATES:
         docs = np.sort(docs[np.lexsort((docs, -at[docs]))[: channels.CANDIDATES]])
-    return _InTime(docs, matched)
+    spoken = channels.spoken_of(query.windows, views)
+    spoken = spoken[mask[spoken]]
+    both = union((docs, spoken))
+    return _InTime(both, spoken, max(matched, len(both)))
 
 
 def _use(name: str, matched: int, idle: str | None = None) -> ChannelUse:

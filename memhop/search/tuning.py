@@ -35,6 +35,7 @@ class Evidence(NamedTuple):
     late_power: float = 3.0  # cosine of the best token, to this power
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
     relative_time: float = 2.0  # a window named relative to now counts this much more: the words cannot help
+    spoken: float = 1.5  # of a text that names the time asked about; 1 for one that is from it
     present: float = 1.0  # added to the weight of recency when the question is about now
     several: float = 0.25  # added to the weight `again` when the question asks for several things
     trust: float = 0.5  # share of the query's idf mass one unit must hold for lexical evidence to count in full

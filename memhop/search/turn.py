@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from memhop.common.clock import time_or_now
+from memhop.common.clock import time_or_now, zone_of
 from memhop.common.config import LIMITS, check_choice, check_name, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
@@ -35,6 +35,7 @@ from memhop.repo.l3_knowledge import Graph
 from memhop.repo.l4_archive import Message
 from memhop.repo.record import Kind, Layer, all_of, label
 from memhop.search.channels import coverage_by_unit
+from memhop.search.mentions import spans
 from memhop.search.query import ROLES, Request
 from memhop.search.sparse import Workspace
 
@@ -53,6 +54,24 @@ CANDIDATES = 50  # units whose scenes are weighed
 KEYWORDS = 12  # kept per message
 EDGE_STEP = 0.3  # how far one shared recall moves an edge's weight towards 1
 EDGE_SCENES = 2  # other scenes that one turn links to
+
+
+class Chosen(NamedTuple):
+    """Keywords of a message, most telling first, and the model that chose them; "": the offline method."""
+
+    keywords: tuple[str, ...]
+    by: str = ""
+
+
+class OfflineWords:
+    """How the keywords of a turn are chosen, before it is stored and without any lock."""
+
+    def of(self, text: str, speaker: str, at: int) -> Chosen:
+        """The keywords of what somebody said at a time. Raises nothing."""
+        return Chosen(tuple(keywords(text, KEYWORDS)))
+
+    def settle(self, batch: Batch) -> None:
+        """Write down in the commit of the turn what choosing them has cost."""
 
 
 class Turn(NamedTuple):
@@ -83,7 +102,7 @@ class Searched(NamedTuple):
     associated: tuple[Topic, ...]
 
 
-def search(recaller: Recaller, turn: Turn) -> Searched:
+def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
     """Recall, then store the turn; see `DB.search`."""
     store = recaller.store
     now = store.clock.now_ms()
@@ -108,7 +127,8 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
         at=at,
     )
     recalled = recaller.recall(request)
-    words = tuple(keywords(text, KEYWORDS))
+    chosen = words.of(text, speaker, at)
+    named = spans(text, at, zone_of(turn.timestamp))
     with store.writing() as batch:
         if graph is not None:
             store.get(Graph, graph, field="directed_l3_id")  # it may have been deleted since it was looked in
@@ -125,7 +145,7 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
             scene = choose_scene(store, recalled.query.terms, at=at, session=session, project=project)
         new_scene = scene is None
         if scene is None:
-            name = l2_context.scene_name(words, text, at)
+            name = l2_context.scene_name(chosen.keywords, text, at)
             scene = batch.new(
                 Scene(name=name, project=project, session=session, created_at=at, last_at=at, fresh=1),
                 name,
@@ -137,7 +157,12 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
         else:
             scene = batch.put(msgspec.structs.replace(scene, last_at=max(scene.last_at, at), fresh=scene.fresh + 1))
         topic = Topic(
-            scene=scene.id, project=project, user_keywords=words, user_at=at, graphs=(graph,) if graph else ()
+            scene=scene.id,
+            project=project,
+            user_keywords=chosen.keywords,
+            refined_by=chosen.by,
+            user_at=at,
+            graphs=(graph,) if graph else (),
         )
         topic = batch.new(topic, scene.id, at, text)
         message = Message(
@@ -150,10 +175,12 @@ def search(recaller: Recaller, turn: Turn) -> Searched:
             external_id=external_id,
             scene=scene.id,
             topic=topic.id,
+            spans=named,
         )
         message = batch.new(message, session, at, speaker, text)
         topic = batch.put(msgspec.structs.replace(topic, messages=(message.id,)))
         _link_by_recall(store, batch, scene, recalled, at)
+        words.settle(batch)
     contexts = _contexts(store, scene, topic, recalled)
     associated = _newest_topics(store, [activated.scene for activated in recalled.associated])
     return Searched(recalled, scene, new_scene, topic, message, contexts, associated)
@@ -205,6 +232,7 @@ def update(
     role: str,
     speaker: str | None,
     external_id: str | None,
+    words: OfflineWords,
 ) -> Message:
     """Append a reply to a topic; see `DB.update`."""
     now = store.clock.now_ms()
@@ -214,7 +242,8 @@ def update(
     check_choice(role, field="role", choices=ROLES)
     who = name_or("", speaker, field="speaker")
     name = name_or("", external_id, field="external_id")
-    words = tuple(keywords(said, KEYWORDS))
+    chosen = words.of(said, who, at)
+    named = spans(said, at, zone_of(timestamp))
 
     def fill(batch: Batch) -> Message:
         topic = store.get(Topic, id_, field="topic_id")
@@ -238,22 +267,24 @@ def update(
                 external_id=name,
                 scene=topic.scene,
                 topic=topic.id,
+                spans=named,
             ),
             topic.id,
             at,
             who,
             said,
         )
-        merged = tuple(dict.fromkeys((*topic.agent_keywords, *words)))[: 2 * KEYWORDS]
+        merged = tuple(dict.fromkeys((*topic.agent_keywords, *chosen.keywords)))[: 2 * KEYWORDS]
         batch.put(
             msgspec.structs.replace(
                 topic,
                 messages=(*topic.messages, message.id),
                 agent_keywords=merged,
-                refined_by="",
                 agent_at=max(topic.agent_at, at),
+                refined_by=topic.refined_by if chosen.by else "",  # a reply that no model has seen waits for one
             )
         )
+        words.settle(batch)
         scene = store.readable(Scene, topic.scene)
         if scene is not None:
             batch.put(msgspec.structs.replace(scene, last_at=max(scene.last_at, at), fresh=scene.fresh + 1))

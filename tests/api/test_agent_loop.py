@@ -70,7 +70,7 @@ class TestSearch:
         with memory(tmp_path / "a.meh") as db:
             found = db.search("how do I use the memory loop?")
             assert found.capabilities
-            assert all(card.origin == "builtin" and card.id is None for card in found.capabilities)
+            assert all(card.origin == "builtin" for card in found.capabilities)
             assert any("memory" in f"{card.summary} {card.trigger}".lower() for card in found.capabilities)
             assert len(found.capabilities) <= 3
             assert db.search("slugs ate my lettuce").capabilities == ()

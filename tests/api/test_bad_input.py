@@ -122,7 +122,7 @@ NAMED = [
     *refuses("role", lambda w, v: w.db.profile.update(role=v), 5, None, "a\nb"),
     *refuses("style_traits", lambda w, v: w.db.profile.update(style_traits=v), "terse", 5, None, [5], ["x" * 201]),
     *refuses("preferences", lambda w, v: w.db.profile.update(preferences=v), [], "a", None, {5: "a"}, {"": "a"}),
-    *refuses("preferences.tea", lambda w, v: w.db.profile.update(preferences={"tea": v}), 5, None, "", "\ud800"),
+    *refuses("preferences.tea", lambda w, v: w.db.profile.update(preferences={"tea": v}), 5, "", "\ud800"),
     *refuses("colour", lambda w, v: w.db.profile.update(colour=v), "red"),
 ]
 VALUES = [

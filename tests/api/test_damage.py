@@ -174,7 +174,7 @@ def test_a_damaged_memory_goes_on_working(tmp_path: Path, original: Original) ->
 
 
 NOT_WRITTEN = {
-    Kind.CAPABILITY, Kind.TOKEN_SLAB, Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB, Kind.PROFILE_LINE, Kind.PROFILE_CHANGE,
+    Kind.CAPABILITY, Kind.TOKEN_SLAB, Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB, Kind.PROFILE_LINE,
     Kind.KNOWLEDGE_EDGE, Kind.FACT, Kind.DREAM, Kind.DREAM_STEP, Kind.SPENDING,
 }  # fmt: skip
 

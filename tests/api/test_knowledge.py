@@ -191,7 +191,7 @@ class TestImport:
                     {"graph": "g", "title": "B", "content": "told later", "related": ["A"]},
                     {"graph": "g", "title": "C", "domain": "g"},
                     {"title": "D"},
-                    "E",
+                    "E",  # type: ignore[list-item]
                     {"graph": "g", "title": "F", "keywords": "abc"},
                     {"graph": "h", "title": "A", "keywords": ["k"], "related": ["B"]},
                 ]
@@ -352,9 +352,9 @@ class TestEdges:
                 with pytest.raises(InvalidRequest) as caught:
                     call()
                 assert caught.value.field == field
-            for missing in (lambda: db.knowledge.connect(graph, [a, NO_ID]), lambda: db.knowledge.connect(a, [a, b])):
+            for owner, nodes in ((graph, [a, NO_ID]), (a, [a, b])):
                 with pytest.raises(NotFound):
-                    missing()
+                    db.knowledge.connect(owner, nodes)
             assert db.stats().commit == before
 
 

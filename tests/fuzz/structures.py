@@ -49,7 +49,8 @@ PROPERTIES: dict[str, tuple[Property, st.SearchStrategy[tuple[Any, ...]]]] = {}
 
 integers = st.sampled_from([value for value in INTEGERS if value < 2**64]) | st.integers(0, 2**64 - 1)
 _CONVERSIONS: dict[int, Callable[[Any], object]] = {
-    Kind.NOTE: convert.note, Kind.MESSAGE: convert.message, Kind.TOPIC: convert.topic, Kind.PROFILE: convert.profile,
+    Kind.NOTE: convert.note, Kind.MESSAGE: convert.message, Kind.TOPIC: convert.topic,
+    Kind.PROFILE: lambda record: convert.profile(record, ()),
     Kind.GRAPH: lambda record: convert.graph(record, 0, 0), Kind.KNOWLEDGE: convert.knowledge,
     Kind.KNOWLEDGE_EDGE: convert.knowledge_edge, Kind.FACT: convert.fact, Kind.CAPABILITY: convert.capability,
     Kind.EVENT: convert.event, Kind.SCENE: lambda record: convert.scene(record, 0),

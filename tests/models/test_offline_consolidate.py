@@ -148,7 +148,8 @@ def test_the_order_of_a_set_does_not_show() -> None:
     code = (
         "from tests.models.test_offline_consolidate import consolidate, scene\n"
         "words = 'parrot grey shelter nuts river rent bank cat colour light'.split()\n"
-        "texts = [f'The {words[n % 10]} and the {words[(n * 7 + 3) % 10]} met {words[(n // 2) % 10]} {n}.' for n in range(40)]\n"
+        "said = 'The {} and the {} met {} {}.'.format\n"
+        "texts = [said(words[n % 10], words[(n * 7 + 3) % 10], words[n // 2 % 10], n) for n in range(40)]\n"
         "print(consolidate(scene(*texts)))\n"
     )
     shown = {

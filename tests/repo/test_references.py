@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pytest
 
 from memhop.repo.codec import RECORD_TYPES
-from memhop.repo.dreams import DreamStep
+from memhop.repo.dreams import Dream, DreamStep
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l3_knowledge import KnowledgeNode
@@ -19,7 +19,11 @@ from memhop.repo.record import Id, Record
 from memhop.repo.references import REFERENCES, references, without
 from memhop.repo.vectors import EmbedFailure
 
-NO_REFERENCE = {(EmbedFailure, "owner"), (DreamStep, "changes")}  # of the type Id, and yet no reference
+NO_REFERENCE = {
+    (EmbedFailure, "owner"),
+    (DreamStep, "changes"),
+    (Dream, "undone"),
+}  # of the type Id, and yet no reference
 
 
 def _holds_ids(annotation: Any) -> bool:

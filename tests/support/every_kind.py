@@ -37,7 +37,9 @@ def _fill(db: DB, word: str, *, at: int) -> None:
     for number, text in enumerate(("marine epoxy", "yacht varnish", "epoxy or varnish?")):
         found = db.search(f"{text} {word}", at + number * HOUR, session=f"{word}{number}", auto_create=True)
         db.update(found.new_topic_id, f"an answer about {text} {word}", at + number * HOUR + 1)
-    (message,) = db.archive.append_many([{"text": f"turn about the piano {word}", "session": word, "at": at}])
+    (message,) = db.archive.append_many(
+        [{"text": f"turn about the piano {word} we bought yesterday", "session": word, "at": at}]
+    )
     for wording in ("first", "second", "third"):
         db.remember(f"{wording} wording {word}", external_id="x", project=word)
     shed = db.remember(f"a kayak in the shed {word}", tags=["boat"])
@@ -50,7 +52,8 @@ def _fill(db: DB, word: str, *, at: int) -> None:
     db.backfill()
     with db._store.writing() as batch:
         batch.new(Event(session=word, seq=2, type="said", message=from_hex(message), at=at), word, 2)
-        batch.put(Capability(name=f"sail {word}", type="skill", summary="how to sail"), capability_id(f"sail {word}"))
+        card = Capability(name=f"sail {word}", type="skill", summary="how to sail", sources=(from_hex(message),))
+        batch.put(card, capability_id(card.name))
         said, node = from_hex(message), next(iter(db._store.scan(KnowledgeNode)))
         line = ProfileLine(name=f"term.{word}", value="3", confidence=0.5, evidence=(said,), at=at)
         batch.put(line, line_id(line.name))

@@ -3,14 +3,30 @@
 Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
-    base      Result and Page                     layers    records of the layers
-    recall    what recall and search return       knowledge graphs, nodes, edges and facts
-    erasure   what forgetting returns
-    upkeep    statistics, checks, copies, repair
+    base        Result and Page
+    dreams      dreams and what they changed
+    erasure     what forgetting returns
+    knowledge   graphs, nodes, edges and facts
+    layers      records of the layers
+    procedures  cards, trajectories, crystallizing
+    profile     who the agent is and whom it serves
+    recall      what recall and search return
+    scenes      scenes and topics
+    upkeep      statistics, checks, copies, repair
 """
 
 from memhop.api.results.base import Page, Result
-from memhop.api.results.erasure import Forgotten, Purged, Receipt
+from memhop.api.results.dreams import (
+    DreamChange,
+    DreamReport,
+    Exported,
+    FieldChange,
+    RecordChange,
+    StageReport,
+    Stayed,
+    Undone,
+)
+from memhop.api.results.erasure import Deleted, Forgotten, Purged, Receipt
 from memhop.api.results.knowledge import (
     Fact,
     Graph,
@@ -22,8 +38,24 @@ from memhop.api.results.knowledge import (
     Path,
     Subgraph,
 )
-from memhop.api.results.layers import Capability, Event, Message, Note, Profile, Scene, Topic
+from memhop.api.results.layers import Message, Note
+from memhop.api.results.procedures import (
+    Capability,
+    CardMatch,
+    Crystallized,
+    CrystallizedCard,
+    Event,
+    ImportedCard,
+    ImportedCards,
+    Pruned,
+    RefusedCard,
+    Session,
+    TrajectoryStats,
+    Usage,
+)
+from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
+from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -49,18 +81,28 @@ __all__ = [
     "Backup",
     "BackupFile",
     "Capability",
+    "CardMatch",
     "Channel",
     "Compacted",
+    "Crystallized",
+    "CrystallizedCard",
+    "Deleted",
     "Diagnosis",
+    "DreamChange",
+    "DreamReport",
     "Event",
     "Explanation",
+    "Exported",
     "Fact",
+    "FieldChange",
     "Finding",
     "Forgotten",
     "Graph",
     "Hit",
     "ImportFault",
     "Imported",
+    "ImportedCard",
+    "ImportedCards",
     "KnowledgeEdge",
     "KnowledgeNode",
     "Lost",
@@ -73,18 +115,32 @@ __all__ = [
     "Pending",
     "Problem",
     "Profile",
+    "ProfileChange",
+    "ProfileLine",
+    "Pruned",
     "Purged",
     "Recall",
     "Receipt",
+    "RecordChange",
     "Recovered",
+    "RefusedCard",
     "Repaired",
     "Restored",
     "Result",
     "Scene",
+    "SceneContext",
     "SearchResult",
+    "Session",
     "SpaceUse",
+    "StageReport",
+    "Statement",
     "Stats",
+    "Stayed",
     "Subgraph",
     "Topic",
+    "TopicContext",
+    "TrajectoryStats",
+    "Undone",
+    "Usage",
     "Verified",
 ]

@@ -59,3 +59,19 @@ class Purged(Result):
     ids: tuple[str, ...]
     damaged: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted(Result):
+    """What deleting a scene or topic erased, or would erase with `dry_run=True`.
+
+    `erased` counts records by kind: message, topic, scene, engram, hyperedge, usage, …; `changed` counts others that
+    lost a reference or words. `message_ids` are the first 1,000.
+    """
+
+    id: str
+    dry_run: bool
+    erased: dict[str, int]
+    changed: dict[str, int]
+    message_ids: tuple[str, ...]
+    reason: str

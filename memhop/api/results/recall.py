@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memhop.api.results.base import Result
-from memhop.api.results.layers import Capability, Profile, Topic
+from memhop.api.results.procedures import Capability
+from memhop.api.results.profile import Profile
+from memhop.api.results.scenes import Topic
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,25 @@ from memhop.api.results.base import Result
 
 @dataclass(frozen=True, slots=True)
 class Pending(Result):
-    """Work that waits for a model. `space` is None when no embedder is configured."""
+    """Work that waits for a model. `space` is None when no embedder is configured.
+
+    `keywords` counts turns whose keywords no model has refined; 0 without one.
+    """
 
     space: str | None
     without_vector: int
     failed: int
     next_retry_at: int | None
     last_reason: str | None
+    keywords: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillReport(Result):
-    """What a backfill did. `remaining` counts units that still wait, `reason` says why it stopped early."""
+    """What a backfill did. `remaining` counts units that still wait, `reason` says why it stopped early.
+
+    `keywords` counts turns whose keywords a model refined.
+    """
 
     space: str | None
     embedded: int
@@ -28,6 +35,7 @@ class BackfillReport(Result):
     remaining: int
     seconds: float
     reason: str | None
+    keywords: int = 0
 
 
 @dataclass(frozen=True, slots=True)
