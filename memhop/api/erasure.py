@@ -9,8 +9,8 @@ keeps history. With the record goes what was made of it:
     the topic of a message                      loses the keywords and the summary; erased with its last message
     a topic fused from that one                 loses keywords and summary, which were drawn from it
     the scene of that topic                     loses a name that holds a word of the message, unless the host gave
-                                                it; erased with its last topic, and with it its engram and what it
-                                                was associated with
+                                                it, and its engram the words it is known by; erased with its last
+                                                topic, and with it its engram and what it was associated with
     facts, edges, lines of the profile          lose it as a source, or go with it, see `references.without`
     the nodes and edges of a graph              erased; topics that were linked to it stay without the link
     the journal of dreams                       loses what it says with one of the words, and what it could bring back
@@ -33,7 +33,7 @@ from memhop.common.ids import to_hex
 from memhop.repo import codec
 from memhop.repo.gathering import MAX_SPACES
 from memhop.repo.journal import strike_out
-from memhop.repo.l1_engram import edges_of, engram_id
+from memhop.repo.l1_engram import Engram, edges_of, engram_id
 from memhop.repo.l2_context import Scene, Topic, topics_of
 from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
 from memhop.repo.l4_archive import Message, Note, dated
@@ -185,6 +185,7 @@ class Erasure:
                 if _is_named_after(scene, message):
                     scene = msgspec.structs.replace(scene, name=dated(scene.created_at))
                     self.reached["scene names"] += 1
+                self._take_terms(scene.id)
                 self._blank(scene)  # whatever it is called now: an earlier name may hold a word of it
             self._blank_fused(topic.parent)
             self.reached["topics"] += 1
@@ -205,6 +206,13 @@ class Erasure:
                     ends=(),
                 )
             )
+
+    def _take_terms(self, scene: int) -> None:
+        """The hashes of a scene's telling words; without a state, the next dream draws them anew from what is left."""
+        engram = None if engram_id(scene) in self.gone else self._batch.find(Engram, engram_id(scene))
+        if engram is not None and (engram.terms or engram.state):
+            self._batch.strike(msgspec.structs.replace(engram, terms=(), state=0))
+            self.reached["words of scenes"] += 1
 
     def _blank_fused(self, id_: int) -> None:
         """Topics fused from this one, and from those: what they say was drawn from words that go."""
