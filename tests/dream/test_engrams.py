@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memhop import DB, HashEmbedder
 from memhop.common.clock import ManualClock
 from memhop.common.ids import to_hex
-from memhop.dream.engrams import DEGREE, LEAST_JACCARD, TERMS, Engrams
+from memhop.dream.engrams import DEGREE, LEAST_SIMILARITY, TERMS, Engrams
 from memhop.dream.placing import Placing
 from memhop.repo.l1_engram import (
     CALM,
@@ -85,7 +85,7 @@ def test_scenes_that_share_telling_terms_are_joined(db: DB) -> None:
     (edge,) = edges(db).values()
     assert edge.scenes == pair(one, two)
     mine, theirs = set(nodes[one].terms), set(nodes[two].terms)
-    assert len(mine & theirs) / len(mine | theirs) >= LEAST_JACCARD
+    assert len(mine & theirs) / len(mine | theirs) >= LEAST_SIMILARITY
     assert edge.weight == pytest.approx(len(mine & theirs) / math.sqrt(len(mine) * len(theirs)), abs=1e-4)
     assert edge.updated_at == min(db._store.get(Scene, id_).last_at for id_ in (one, two))
 
@@ -206,7 +206,9 @@ def test_near_vectors_join_scenes_that_share_no_word(tmp_path: Path) -> None:
         ]
         db.backfill()
         dream_of(db, Engrams())
-        assert edges(db, "semantic").keys() == {pair(found[0], found[9])}
+        made = edges(db, "semantic")
+        assert len(made) <= 4  # a tenth of the pairs
+        assert max(made.values(), key=lambda edge: edge.weight).scenes == pair(found[0], found[9])
         assert dream_of(db, Engrams()).changed == 0
         assert db.verify(deep=True).ok
 
