@@ -205,11 +205,13 @@ def _recall(db: memhop.DB, asked: Sequence[str], project: str | None = None) -> 
 def _words(views: Views, asked: Sequence[Sequence[str]]) -> Task:
     from memhop.search import channels
     from memhop.search.evidence import Neighbourhood
+    from memhop.search.query import Eligible, judged_by
     from memhop.search.sparse import Workspace
 
     workspace = Workspace()
     around = Neighbourhood(views.units, workspace)
-    return lambda number: channels.words(asked[number % len(asked)], views, around, workspace, views.units.live)
+    every = Eligible(views.units.live, judged_by(views), {})
+    return lambda number: channels.words(asked[number % len(asked)], views, around, workspace, every)
 
 
 def _cycled(look_up: Callable[[str], object], words: Sequence[str]) -> Task:

@@ -9,8 +9,8 @@ keeps history. With the record goes what was made of it:
     the topic of a message                      loses the keywords and the summary; erased with its last message
     a topic fused from that one                 loses keywords and summary, which were drawn from it
     the scene of that topic                     loses a name that holds a word of the message, unless the host gave
-                                                it, and its engram the words it is known by; erased with its last
-                                                topic, and with it its engram and what it was associated with
+                                                it, and its engram the terms; erased with its last topic, and with it
+                                                engram and associations
     facts, edges, lines of the profile          lose it as a source, or go with it, see `references.without`
     the nodes and edges of a graph              erased; topics that were linked to it stay without the link
     the journal of dreams                       loses what it says with one of the words, and what it could bring back
@@ -185,8 +185,8 @@ class Erasure:
                 if _is_named_after(scene, message):
                     scene = msgspec.structs.replace(scene, name=dated(scene.created_at))
                     self.reached["scene names"] += 1
-                self._take_terms(scene.id)
                 self._blank(scene)  # whatever it is called now: an earlier name may hold a word of it
+            self._take_terms(topic.scene)
             self._blank_fused(topic.parent)
             self.reached["topics"] += 1
             left = tuple(other for other in topic.messages if other != id_)

@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from memhop.core.segment import Segment
     from memhop.core.snapshot import Snapshot
 
-LAYOUT_VERSION = (
-    4  # 2: links are groups. 3: narrow sections, columns. 4: groups of sessions, words of cards, what waits
-)
+LAYOUT_VERSION = 4  # 2: links are groups. 3: narrow sections, columns. 4: groups of layers above, words of cards
 _LABELS = {
     "layer": "u1", "tier": "u1", "role": "u1", "flags": "u1", "at": "i8", "kind": "u8",
     "session": "u8", "scene": "u8", "project": "u8", "speaker": "u8",
