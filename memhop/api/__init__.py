@@ -3,6 +3,11 @@
     db           DB.open, the verbs (remember, recall, search, update, forget, …), upkeep
     namespaces   db.archive, db.notes, db.scenes, db.topics, db.profile, db.knowledge, db.capabilities, db.trajectory
     notes        what `remember` means, in terms of records
+    moving       topics from scene to scene: merging scenes, splitting one
+    fusing       topics into one above them by hand, and taking such a one apart
+    closure      deleting a scene or topic with all that belongs to it
+    refining     keywords of one topic, worked out anew
+    scene_context    a scene as something to read
     forgetting   forget and purge: to the trash, or erased
     erasure      what goes with a note or message that is erased, and what stays without it
     proof        erase, compact, search the raw bytes, write a receipt; needles: the bytes to look for

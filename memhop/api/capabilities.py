@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memhop.api import convert, results
-from memhop.api.namespace import Namespace, place_of
+from memhop.api.namespace import Namespace, cursor_of, place_of
 from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_text
 from memhop.common.errors import InvalidRequest, NotFound, StorageError
-from memhop.common.ids import from_hex, to_hex
+from memhop.common.ids import from_hex
 from memhop.repo import card as cards
 from memhop.repo.builtin import builtin_cards
 from memhop.repo.l4_archive import Note
@@ -128,7 +128,7 @@ class Capabilities(Namespace):
         more = len(page) > most
         return results.Page(
             items=tuple(convert.capability(card, shown_in) for card in page[:most]),
-            next=f"{places[most - 1][0]}.{to_hex(places[most - 1][1])}" if more else None,
+            next=cursor_of(places[most - 1]) if more else None,
             damaged=damaged,
         )
 

@@ -10,16 +10,14 @@ from memhop.common.ids import to_hex
 from memhop.dream import crystallize as dreaming
 
 if TYPE_CHECKING:
-    from memhop.models.chat import ChatModel
+    from memhop.dream.pipeline import Ledger
     from memhop.repo.store import Store
 
 
-def crystallize(
-    store: Store, chat: ChatModel | None, session: str, *, approve: bool, dry_run: bool
-) -> results.Crystallized:
+def crystallize(store: Store, ledger: Ledger, session: str, *, approve: bool, dry_run: bool) -> results.Crystallized:
     """See `DB.crystallize`."""
     name = check_name(session, field="session")
-    found = dreaming.crystallize(store, chat, name, approve=approve is True, dry_run=bool(dry_run))
+    found = dreaming.crystallize(store, ledger, name, approve=approve is True, dry_run=bool(dry_run))
 
     def ids(action: str) -> tuple[str, ...]:
         return tuple(to_hex(outcome.id) for outcome in found.outcomes if outcome.action == action)

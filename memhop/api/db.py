@@ -328,7 +328,7 @@ class DB:
             token_budget: Room for `context`, in tokens (4 Latin letters or 1 Han character count as one), 0..100,000.
             layers: Any of messages, notes, topics, knowledge, capabilities. None: all.
             project: A project or several. None: all.
-            kinds: Kinds of notes, types of knowledge nodes. None: all.
+            kinds: Kinds of notes, types of knowledge nodes, "fact". None: all.
             tags: Notes that have all of these tags. None: no matter.
             roles: Of messages: user, agent, system, tool. None: all.
             speakers: Of messages, by name, case ignored. None: all.
@@ -375,7 +375,7 @@ class DB:
         """Why a unit was not among the hits of `recall(query, **filters)`, or at which place it was.
 
         Args:
-            id: Of a message, note, topic, knowledge node or card.
+            id: Of a message, note, topic, knowledge node, fact or card.
             query, filters: As for `recall`.
 
         Raises:
@@ -559,11 +559,14 @@ class DB:
             dry_run: Only tell what would become of each proposal.
 
         Raises:
-            NotFound: the session has no steps. ChatError: the model cannot be used. Nothing is written then.
+            NotFound: the session has no steps. ChatError: the model cannot be used, or its budget is spent.
+                No card is written then.
         """
         from memhop.api.crystals import crystallize
 
-        return crystallize(self._store, getattr(self, "_llm", None), session, approve=approve, dry_run=dry_run)
+        store = self._store
+        ledger = self._dreamer.ledger(store, writes=not dry_run)
+        return crystallize(store, ledger, session, approve=approve, dry_run=dry_run)
 
     def usage(self, id: str) -> results.Usage:
         """How often a scene, a note or a card was recalled: what feeds the decay of associations and a small prior.

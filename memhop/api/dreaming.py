@@ -125,11 +125,11 @@ class Dreamer:
             stages = self.stages(model=self._llm is not None)
         with self.alone():
             if not dry_run:
-                ledger = self._ledger(store, writes=True)
+                ledger = self.ledger(store, writes=True)
                 return dreams.report(store, self._run(store, stages, scene, max_seconds, trigger, ledger))
             from memhop.api.preview import private_copy
 
-            ledger = self._ledger(store, writes=False)
+            ledger = self.ledger(store, writes=False)
             with private_copy(store) as copy:
                 return dreams.preview(copy, self._run(copy, stages, scene, max_seconds, trigger, ledger))
 
@@ -159,7 +159,8 @@ class Dreamer:
             raise outcome.error
         return outcome.dream
 
-    def _ledger(self, store: Store, *, writes: bool) -> Ledger:
+    def ledger(self, store: Store, *, writes: bool) -> Ledger:
+        """The model, if there is one, and what is spent on it. `writes`: whether its user commits what was spent."""
         from memhop.dream.pipeline import Ledger
 
         if self._llm is None:
@@ -167,6 +168,10 @@ class Dreamer:
         from memhop.dream.purse import Account
 
         return Account(self._purse_of(self._llm, store), writes=writes)
+
+    def purse(self, store: Store) -> Purse | None:
+        """What the model may be asked outside dreams; None without one."""
+        return None if self._llm is None else self._purse_of(self._llm, store)
 
     def _purse_of(self, llm: ChatModel, store: Store) -> Purse:
         from memhop.dream.purse import Purse

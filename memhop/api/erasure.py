@@ -7,7 +7,7 @@ keeps history. With the record goes what was made of it:
     its usage counter, its embedding failures   erased
     links of other notes, steps that name it    the others stay without the reference
     the topic of a message                      loses the keywords and the summary; erased with its last message
-    a topic fused from that one                 loses keywords and summary, which were drawn from it
+    a topic fused from that one                 gets another summary and keywords, drawn from what is left
     the scene of that topic                     loses a name that holds a word of the message, unless the host gave
                                                 it, and its engram the terms; erased with its last topic, and with it
                                                 engram and associations
@@ -34,7 +34,7 @@ from memhop.repo import codec
 from memhop.repo.gathering import MAX_SPACES
 from memhop.repo.journal import strike_out
 from memhop.repo.l1_engram import Engram, edges_of, engram_id
-from memhop.repo.l2_context import Scene, Topic, topics_of
+from memhop.repo.l2_context import Scene, Topic, telling, topics_of
 from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
 from memhop.repo.l4_archive import Message, Note, dated
 from memhop.repo.l6_usage import usage_id
@@ -107,6 +107,7 @@ class Erasure:
             while waiting:
                 waiting += self._erase_one(waiting.pop(), spaces)
             waiting = [id_ for id_, kind in self._referring.items() if self._means_nothing(kind, id_)]
+        self._draw_anew()
         made = self.gone.keys() | self.blanked | self._referring.keys() | self._concerned
         if struck := strike_out(self._store, self._batch, made, self._texts):
             self.reached["entries of the dream journal"] += struck
@@ -227,6 +228,25 @@ class Erasure:
             )
             self.reached["fused topics"] += 1
             id_ = topic.parent
+
+    def _draw_anew(self) -> None:
+        """Give fused topics that lost their words others, drawn from what is left: the deepest first."""
+        found = (self._batch.find(Topic, id_) for id_ in self.blanked - self.gone.keys())
+        fused = [topic for topic in found if topic is not None and topic.children]
+        for topic in sorted(fused, key=lambda topic: (-topic.depth, topic.id)):
+            from memhop.api.summaries import KEYWORDS, summarised
+
+            children = [child for id_ in topic.children if (child := self._batch.find(Topic, id_)) is not None]
+            cited = {id_: None for child in children for id_ in (child.sources or child.messages)}
+            cited |= dict.fromkeys(topic.messages)
+            said = [message for id_ in cited if (message := self._batch.find(Message, id_)) is not None]
+            text, ends, sources = summarised(sorted(said, key=lambda message: (message.at, message.id)))
+            keywords = tuple(telling(children)[:KEYWORDS])
+            self._batch.strike(
+                msgspec.structs.replace(
+                    topic, user_keywords=keywords, summary=text, ends=ends, sources=sources, refined_by=""
+                )
+            )
 
     def _take_from_scene(self, topic: Topic) -> Iterator[int]:
         """After a topic has gone: those who name it, and its scene if nothing is left in it."""

@@ -1,7 +1,7 @@
 """Fusing topics by hand, and taking fused ones apart.
 
 A fused topic is one above its members, which sink by one with their families; nothing of them is lost. What the host
-fused is `edited`, so that dreams leave it.
+fused is `edited`, and so is what it took apart, so that no dream does the opposite.
 """
 
 from __future__ import annotations
@@ -12,19 +12,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memhop.api.erasure import Erasure
+from memhop.api.summaries import KEYWORDS, summarised
 from memhop.common.errors import InvalidRequest
-from memhop.common.ids import from_hex, to_hex
-from memhop.models.extract import shown
-from memhop.models.extract import telling as telling_sentences
-from memhop.models.material import Said
+from memhop.common.ids import to_hex
 from memhop.repo.l2_context import DEEPEST, Topic, at_depth, family, fused_id, telling
 from memhop.repo.l4_archive import Message
 
 if TYPE_CHECKING:
     from memhop.repo.batch import Batch
     from memhop.repo.store import Store
-
-KEYWORDS = 24  # kept of a fused topic
 
 
 def merge(store: Store, batch: Batch, ids: Collection[int], summary: str | None) -> Topic:
@@ -43,7 +39,7 @@ def merge(store: Store, batch: Batch, ids: Collection[int], summary: str | None)
     if store.file.locate(id_) is not None:
         raise InvalidRequest(f"record {to_hex(id_)} stands in its place", field="topic_ids", allowed="other topics")
     depth = min(topic.depth for topic in members)
-    text, ends, sources = _summarised(said(store, batch, members)) if summary is None else (summary, (), ())
+    text, ends, sources = summarised(said(store, batch, members)) if summary is None else (summary, (), ())
     fused = Topic(
         scene=members[0].scene,
         project=members[0].project,
@@ -74,9 +70,9 @@ def unmerge(store: Store, batch: Batch, id_: int) -> tuple[Topic, ...]:
         for child_id in dict.fromkeys(fused.children)
         if child_id != id_ and (child := batch.find(Topic, child_id)) is not None and child.parent == id_
     ]
+    above = parent.id if parent else 0
     freed = [
-        _put_at(batch, msgspec.structs.replace(child, parent=parent.id if parent else 0), fused.depth)
-        for child in members
+        _put_at(batch, msgspec.structs.replace(child, parent=above, edited=True), fused.depth) for child in members
     ]
     if parent is not None:
         at = parent.children.index(id_) if id_ in parent.children else len(parent.children)
@@ -111,14 +107,3 @@ def _put_at(batch: Batch, topic: Topic, depth: int) -> Topic:
         for member, below in at_depth(topic, min(depth, DEEPEST), lambda id_: batch.find(Topic, id_))
     ]
     return placed[0]
-
-
-def _summarised(messages: Iterable[Message]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
-    """Sentences that stand for these messages, word for word: the text, where each ends, and where it stands."""
-    turns = [Said(to_hex(one.id), one.at, one.speaker, one.text) for one in messages]
-    text, ends, sources = "", [], []
-    for turn, sentence in telling_sentences(turns, {}, 1.0):
-        text += f"\n{shown(turn.speaker, sentence)}" if text else shown(turn.speaker, sentence)
-        ends.append(len(text))
-        sources.append(from_hex(turn.id))
-    return text, tuple(ends), tuple(sources)

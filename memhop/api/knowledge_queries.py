@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memhop.api import convert, results
-from memhop.api.namespace import Namespace, check_ids
+from memhop.api.namespace import Namespace, ids_of
 from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, check_text
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
@@ -54,7 +54,7 @@ class KnowledgeQueries(Namespace):
         unknown: list[str] = []
         found: list[KnowledgeNode] = []
         if ids is not None:
-            for id_ in check_ids(ids, field="ids", most=LIMITS.results):
+            for id_ in ids_of(ids, field="ids", most=LIMITS.results):
                 node = store.readable(KnowledgeNode, id_)
                 if node is not None and node.graph == graph.id:
                     found.append(node)

@@ -102,6 +102,9 @@ def split(store: Store, batch: Batch, id_: int, topic_ids: Collection[int], name
     )
     _move(store, batch, moved, said, new.id)
     batch.put(Engram(scene=new.id, created_at=begin), engram_id(new.id))
+    engram = batch.find(Engram, engram_id(id_))
+    if engram is not None:
+        batch.put(msgspec.structs.replace(engram, state=0), engram.id)
     kept = msgspec.structs.replace(scene, last_at=_last(rest), fresh=max(1, scene.fresh))
     if not scene.edited:
         kept = msgspec.structs.replace(kept, name=scene_name(telling(rest), _opening(store, rest), scene.created_at))
@@ -149,11 +152,9 @@ def _redirect(store: Store, batch: Batch, to: dict[int, int]) -> list[int]:
         joined = edge_id(edge.relation, scenes)
         known = batch.find(Hyperedge, joined)
         if known is not None:
-            edge = msgspec.structs.replace(
-                edge,
-                weight=round(reinforced(known.weight, edge.weight), 4),
-                updated_at=max(known.updated_at, edge.updated_at),
-            )
+            at = max(known.updated_at, edge.updated_at)
+            weight = reinforced(known.weight_at(at), edge.weight_at(at))
+            edge = msgspec.structs.replace(edge, weight=round(weight, 4), updated_at=at)
         batch.put(msgspec.structs.replace(edge, scenes=scenes), joined)
     return sorted(stale)
 
@@ -161,11 +162,16 @@ def _redirect(store: Store, batch: Batch, to: dict[int, int]) -> list[int]:
 def _merge_engrams(batch: Batch, primary: int, others: Sequence[int]) -> None:
     found = [engram for id_ in (primary, *others) if (engram := batch.find(Engram, engram_id(id_))) is not None]
     if found:
+        at = max(engram.since for engram in found)
         merged = msgspec.structs.replace(
             found[0],
             scene=primary,
-            importance=max(engram.importance for engram in found),
+            importance=round(max(engram.importance_at(at) for engram in found), 4),
             created_at=min(engram.created_at for engram in found),
+            active_at=at,
+            topics=sum(engram.topics for engram in found),
+            state=0,  # the next dream draws the terms anew
+            cold=all(engram.cold for engram in found),
         )
         batch.put(merged, engram_id(primary))
 

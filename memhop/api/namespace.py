@@ -89,13 +89,13 @@ def place_of(cursor: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2], 16)
 
 
-def ids_of(values: object, *, field: str, most: int) -> tuple[int, ...]:
-    """Ids out of a list of their text forms, order kept: at least one, none twice.
+def ids_of(values: object, *, field: str, most: int, least: int = 1) -> tuple[int, ...]:
+    """Ids out of a list of their text forms, order kept, none twice.
 
     Raises:
-        InvalidRequest: not a list of ids, empty, too long, or an id comes twice.
+        InvalidRequest: not a list of ids, too short or too long, or an id comes twice.
     """
-    allowed = f"a list of 1 to {most} ids, each once"
+    allowed = f"a list of {least} to {most} ids, each once"
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InvalidRequest(f"a {type(values).__name__} is not a list of ids", field=field, allowed=allowed)
     found: dict[int, None] = {}
@@ -104,8 +104,8 @@ def ids_of(values: object, *, field: str, most: int) -> tuple[int, ...]:
         if id_ in found or len(found) == most:
             raise InvalidRequest("twice the same id" if id_ in found else "too many ids", field=field, allowed=allowed)
         found[id_] = None
-    if not found:
-        raise InvalidRequest("no ids", field=field, allowed=allowed)
+    if len(found) < least:
+        raise InvalidRequest("too few ids", field=field, allowed=allowed)
     return tuple(found)
 
 
@@ -125,13 +125,6 @@ def bounded(items: Iterable[Any]) -> Iterable[Any]:
                 allowed=f"at most {LIMITS.batch_items:,}; use several calls",
             )
         yield item
-
-
-def check_ids(value: object, *, field: str, most: int) -> tuple[int, ...]:
-    """The ids of a list, in order, each once. Raises InvalidRequest: not a list of ids, or too many."""
-    if not isinstance(value, list | tuple) or len(value) > most:
-        raise InvalidRequest("not a list of ids", field=field, allowed=f"a list of at most {most:,} ids")
-    return tuple(dict.fromkeys(from_hex(id_, field=field) for id_ in value))
 
 
 def check_total(texts: Iterable[str]) -> None:

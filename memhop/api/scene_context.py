@@ -97,12 +97,13 @@ def _filled(store: Store, topics: list[Topic]) -> tuple[results.TopicContext, ..
     for topic in topics:
         said = said_in(store, topic)
         kept = said[: min(room, LIMITS.replies)]
+        named = sum(len(member.messages) for member in family(topic, lambda id_: store.readable(Topic, id_)))
         room -= len(kept)
         found.append(
             results.TopicContext(
                 topic=convert.topic(topic),
                 messages=tuple(map(convert.message, kept)),
-                left_out=len(said) - len(kept),
+                left_out=named - len(kept),
             )
         )
     return tuple(found)

@@ -54,7 +54,7 @@ class Scenes(Namespace):
         group, keep = all_of(Kind.SCENE), None
         if project is not None:
             group = l2_context.scenes_in(check_name(project, field="project"))
-        if fresh:
+        if check_flag(fresh, field="fresh"):
             group = l2_context.FRESH_SCENES
             if project is not None:
 

@@ -86,23 +86,24 @@ class Topics(Namespace):
         Args:
             keywords: Up to 64, most telling first, of up to 100 characters; they stand for the whole topic, and dreams
                 leave the topic from then on (`edited`). None: worked out by the chat model if the memory was opened
-                with one, offline otherwise; dreams may work on the topic again.
+                with one, which sees the first 3,000 characters of what the user said and of the replies; offline
+                otherwise. Dreams may work on the topic again.
 
         Raises:
-            NotFound, InvalidRequest. ChatError: the model gave no keywords; nothing is changed.
+            NotFound, InvalidRequest. ChatError: the model gave no keywords of the messages; nothing is changed.
         """
         wanted, store = from_hex(topic_id, field="topic_id"), self._store
         if keywords is None:
-            from memhop.api.refining import refined
+            from memhop.api.refining import refine
 
-            values = refined(store, store.get(Topic, wanted, field="topic_id"), getattr(self._db, "_llm", None))
-        else:
-            names = list(keywords) if isinstance(keywords, Iterable) and not isinstance(keywords, str) else keywords
-            chosen = check_names(names, field="keywords", most=MOST_KEYWORDS, max_chars=KEYWORD_CHARS)
-            values = {"user_keywords": chosen, "agent_keywords": (), "refined_by": "", "edited": True}
+            return convert.topic(refine(store, wanted, self._db._dreamer.purse(store)))
+        names = list(keywords) if isinstance(keywords, Iterable) and not isinstance(keywords, str) else keywords
+        chosen = check_names(names, field="keywords", most=MOST_KEYWORDS, max_chars=KEYWORD_CHARS)
 
         def fill(batch: Batch) -> Topic:
-            return batch.put(msgspec.structs.replace(store.get(Topic, wanted, field="topic_id"), **values))
+            topic = store.get(Topic, wanted, field="topic_id")
+            given = {"user_keywords": chosen, "agent_keywords": (), "refined_by": "", "edited": True}
+            return batch.put(msgspec.structs.replace(topic, **given))
 
         return convert.topic(store.write(fill))
 
@@ -135,7 +136,8 @@ class Topics(Namespace):
         """Take a fused topic apart, whoever fused it: its members rise by one depth, and its summary is gone for good.
 
         Returns:
-            The members, in order of time.
+            The members, in order of time. They are `edited`, so that no dream fuses them again; `refine` gives a topic
+            back to dreams.
 
         Raises:
             NotFound. InvalidRequest: it is a turn, made of no others.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memhop.api import convert, results
-from memhop.api.namespace import Namespace, bounded, check_total
+from memhop.api.namespace import Namespace, bounded, check_total, cursor_of
 from memhop.common.clock import time_or_now, to_ms
 from memhop.common.config import LIMITS, check_int, check_name
 from memhop.common.errors import InvalidRequest
@@ -85,7 +85,7 @@ class Trajectory(Namespace):
             return self._page(Event, group, convert.event, limit, cursor, newest_first)
         first = check_int(from_seq, field="from_seq", low=0, high=2**63 - 1)
         if not newest_first:
-            start = cursor or (f"{first - 1}.{to_hex(_LAST)}" if first else None)
+            start = cursor or (cursor_of((first - 1, _LAST)) if first else None)
             return self._page(Event, group, convert.event, limit, start, False)
         page = self._page(Event, group, convert.event, limit, cursor, True)
         kept = tuple(event for event in page.items if event.seq >= first)
@@ -199,8 +199,11 @@ class Trajectory(Namespace):
 
 
 def _draft(session: str, step: Mapping[str, Any], now: int, where: str) -> Event:
-    if not isinstance(step, Mapping) or not set(step) <= _FIELDS:
-        raise InvalidRequest("not a step", field=where.rstrip(".") or "type", allowed=f"a dict of {sorted(_FIELDS)}")
+    if not isinstance(step, Mapping):
+        raise InvalidRequest(f"a {type(step).__name__} is not a step", field=where.rstrip("."), allowed="a dict")
+    unknown = sorted(set(map(str, step)) - _FIELDS)
+    if unknown:
+        raise InvalidRequest("no such field", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(_FIELDS)))
     payload, cut = fitted(_payload(step.get("payload", ""), f"{where}payload"), LIMITS.payload_bytes)
     message = step.get("message_id")
     return Event(

@@ -45,6 +45,9 @@ def _show_hit(out: Output, rank: int, hit: Hit) -> None:
     )
     for line in hit.text.splitlines():
         out.say(f"    {line}")
+    if hit.valid_from is not None:
+        end = f"to {when(hit.valid_to)}" if hit.valid_to else "and still"
+        out.say((f"    from {when(hit.valid_from)} {end}", "dim"))
 
 
 def _show_explanation(out: Output, found: Recall) -> None:

@@ -19,9 +19,9 @@ steps name: it goes when one of them is erased.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -34,7 +34,8 @@ from memhop.repo.l7_trajectory import Event, events_of
 from memhop.repo.record import Kind, all_of
 
 if TYPE_CHECKING:
-    from memhop.models.chat import ChatModel, Reply
+    from memhop.dream.pipeline import Ledger
+    from memhop.models.chat import ChatModel
     from memhop.models.material import CardProposal
     from memhop.repo.batch import Batch
     from memhop.repo.store import Store
@@ -66,8 +67,8 @@ class Crystals(NamedTuple):
     commit: int
 
 
-def crystallize(store: Store, chat: ChatModel | None, session: str, *, approve: bool, dry_run: bool) -> Crystals:
-    """See `DB.crystallize`.
+def crystallize(store: Store, ledger: Ledger, session: str, *, approve: bool, dry_run: bool) -> Crystals:
+    """See `DB.crystallize`. What it costs is written down along with the cards.
 
     Raises:
         NotFound: the session has no steps. ChatError: the model cannot be used; nothing is written then.
@@ -80,20 +81,21 @@ def crystallize(store: Store, chat: ChatModel | None, session: str, *, approve: 
     if not events:
         raise NotFound(f"no steps of a session {session!r:.60}", field="session")
     known = [card for card in _cards(store) if card.status in _KNOWN][:MOST_CARDS]
-    proposals, errors, calls = _proposals(chat, events, known)
-    desk = _Desk(store, session, events, {card.id: card for card in known}, approve)
+    proposals, errors = _proposals(ledger.chat, events, known)
+    judge = Judge(store, session, events, {card.id: card for card in known}, approve)
     if dry_run:
-        outcomes, commit = [desk.judge(proposal, None) for proposal in proposals], store.file.commit_number
+        outcomes, commit = [judge.verdict(proposal, None) for proposal in proposals], store.file.commit_number
     else:
         with store.writing() as batch:
             commit = store.file.commit_number
-            outcomes = [desk.judge(proposal, batch) for proposal in proposals]
+            outcomes = [judge.verdict(proposal, batch) for proposal in proposals]
+            ledger.settle(batch)
     return Crystals(
         steps=len(events),
         left_out=total - len(events),
         outcomes=tuple(outcomes),
-        errors=(*errors, *desk.errors),
-        model_calls=calls,
+        errors=(*errors, *judge.errors),
+        model_calls=ledger.spent().calls,
         commit=commit,
     )
 
@@ -108,39 +110,22 @@ def _cards(store: Store) -> Iterator[Capability]:
 
 def _proposals(
     chat: ChatModel | None, events: list[Event], known: list[Capability]
-) -> tuple[list[CardProposal], list[str], int]:
-    """What is proposed, what of the reply did not do, and how often the model was asked."""
+) -> tuple[list[CardProposal], list[str]]:
+    """What is proposed, and what of the reply did not do."""
     from memhop.models import offline, tasks
 
     steps = [tasks.Step(seq=event.seq, type=event.type, payload=event.payload) for event in events]
     cards = [definition(card) | {"id": to_hex(card.id), "status": card.status} for card in known]
     if chat is None:
-        return list(offline.crystallize(steps, cards))[:MOST_PROPOSALS], [], 0
-    counted = _Counted(chat)
-    answer = tasks.crystallize(counted, steps, cards)
+        return list(offline.crystallize(steps, cards))[:MOST_PROPOSALS], []
+    answer = tasks.crystallize(chat, steps, cards)
     errors = [f"{count} left out: {reason}" for reason, count in sorted(answer.refused.items())]
     if len(answer.value) > MOST_PROPOSALS:
         errors.append(f"{len(answer.value) - MOST_PROPOSALS} left out: more than {MOST_PROPOSALS} proposals")
-    return list(answer.value)[:MOST_PROPOSALS], errors, counted.calls
+    return list(answer.value)[:MOST_PROPOSALS], errors
 
 
-class _Counted:
-    """A chat model that counts how often it is asked."""
-
-    def __init__(self, chat: ChatModel) -> None:
-        self._chat = chat
-        self.calls = 0
-
-    @property
-    def name(self) -> str:
-        return self._chat.name
-
-    def complete(self, system: str, user: str, *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
-        self.calls += 1
-        return self._chat.complete(system, user, max_tokens=max_tokens, schema=schema)
-
-
-class _Desk:
+class Judge:
     """Judges proposals one after another. `known`: the cards the proposals were made on, by id."""
 
     def __init__(
@@ -156,7 +141,7 @@ class _Desk:
         self._done: set[int] = set()
         self._whole: bool | None = None
 
-    def judge(self, proposal: CardProposal, batch: Batch | None) -> Outcome:
+    def verdict(self, proposal: CardProposal, batch: Batch | None) -> Outcome:
         """What becomes of a proposal; with a batch, it is written there."""
         name = _line(proposal.card.get("name") or proposal.target or "")
         action, why = proposal.action, _line(proposal.reason)
@@ -185,6 +170,8 @@ class _Desk:
         if target is not None and card == target:
             return Outcome(name, "reuse", id_, why or "it says the same already")
         id_ = id_ or capability_id(card.name)
+        if id_ in self._done:
+            return Outcome(card.name, "skip", id_, "proposed twice")
         located = self._store.file.locate(id_)
         if target is None and located is not None:
             return Outcome(name, "skip", 0, "its id is that of another record")

@@ -21,7 +21,7 @@ from memhop.common.errors import ChatError
 from memhop.common.ids import from_hex, key_hash, to_hex
 from memhop.dream.stage import Change, Desk
 from memhop.models import offline
-from memhop.models.material import Said
+from memhop.models.material import UNUSABLE, Said
 from memhop.repo.l0_profile import (
     AXES,
     SAMPLE,
@@ -111,7 +111,10 @@ def sample(store: Store) -> list[Message]:
 
 
 def _drawn(desk: Desk, said: Sequence[Message]) -> list[Drawn] | None:
-    """Lines, a later one of the same name standing for an earlier; None: the model cannot be used at all."""
+    """Lines, a later one of the same name standing for an earlier: what the model says, for what was worked out.
+
+    None: the model gave no answer, or none that can be read. The next dream asks again.
+    """
     turns = [Said(to_hex(one.id), one.at, one.speaker, one.text) for one in said]
     drawn = list(offline.distill(turns))
     if desk.chat is None or len(turns) < FEWEST_FOR_MODEL:
@@ -125,6 +128,8 @@ def _drawn(desk: Desk, said: Sequence[Message]) -> list[Drawn] | None:
         return None
     for reason, count in sorted(answer.refused.items()):
         desk.skip(reason, count)
+    if answer.refused[UNUSABLE]:
+        return None
     return [*drawn, *answer.value]
 
 

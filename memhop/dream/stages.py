@@ -13,8 +13,9 @@ def stages_of(*, model: bool) -> tuple[Stage, ...]:
     from memhop.dream.compress import Compress
     from memhop.dream.engrams import Engrams
     from memhop.dream.placing import Placing
+    from memhop.dream.profile import ProfileStage
 
-    return (Placing(), *enriching(model=model), Compress(), Engrams())
+    return (Placing(), *enriching(model=model), Compress(), Engrams(), ProfileStage())
 
 
 def enriching(*, model: bool) -> tuple[Stage, ...]:

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple, NoReturn
 from memhop.common.config import check_choice, check_int
 from memhop.common.errors import ChatError, InvalidRequest
 from memhop.models import http
-from memhop.models.chat import Reply
+from memhop.models.chat import Reply, count_of
 from memhop.models.http import Failure
 
 LIMIT_BYTES = 4 * 1024 * 1024  # of a reply: more than any sensible number of tokens written out in JSON
 MAX_TOKENS = 1_000_000
-_MOST_COUNTED = 1_000_000_000
 _CUT = frozenset({"length", "max_tokens"})
 _FILTERED = frozenset({"content_filter", "safety"})
 
@@ -162,7 +161,7 @@ class RemoteChat:
         Raises:
             ChatError: cut off, withheld, or without text; says how many tokens that took.
         """
-        counts = (_count(prompt), _count(completion))
+        counts = (count_of(prompt), count_of(completion))
         finish = finish if isinstance(finish, str) else ""
         if finish in _CUT:
             self._useless(f"the reply of {self.name} was cut off at {max_tokens} tokens", counts)
@@ -174,8 +173,3 @@ class RemoteChat:
 
     def _useless(self, reason: str, counts: tuple[int, int]) -> NoReturn:
         raise ChatError(http.plain(reason), retryable=False, about_content=True, tokens=sum(counts))
-
-
-def _count(value: object) -> int:
-    """A number of tokens as a service gives it; 0 for anything else."""
-    return value if type(value) is int and 0 <= value <= _MOST_COUNTED else 0

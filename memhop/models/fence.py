@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 from memhop.common.clock import to_iso
 from memhop.models.material import Said
 
-CALL_CHARS: Final = 12_000  # of texts in one question
+CALL_CHARS: Final = 12_000  # of texts and what fences them in one question: 9,000 tokens where they are Chinese
+MARKUP_CHARS: Final = 70  # about what fences one text
 TEXT_CHARS: Final = 3_000  # of one text; a longer one is shown by its beginning
 _NONCE_CHARS: Final = 12
 
@@ -63,14 +64,19 @@ def spoken(one: Said) -> str:
     return f"{one.speaker}: {one.text}" if one.speaker else one.text
 
 
+def size(said: Said, most: int = TEXT_CHARS) -> int:
+    """Characters that a message takes in a question which shows `most` of it."""
+    return min(len(spoken(said)), most) + MARKUP_CHARS
+
+
 def portions(sizes: Sequence[int], most: int = CALL_CHARS, most_items: int = 40) -> Iterator[range]:
-    """Runs of items that fit one question, given the characters that are shown of each; none is empty."""
+    """Runs of items that fit one question, given the characters that each takes; none is empty."""
     start = used = 0
-    for place, size in enumerate(sizes):
-        if place > start and (used + size > most or place - start == most_items):
+    for place, taken in enumerate(sizes):
+        if place > start and (used + taken > most or place - start == most_items):
             yield range(start, place)
             start, used = place, 0
-        used += size
+        used += taken
     if start < len(sizes):
         yield range(start, len(sizes))
 

@@ -9,6 +9,9 @@ a name or a quotation that none of the messages has, a "not" that nobody said, a
     katakana    whole runs, mostly foreign names
     quotations  what stands in quotation marks, word for word
     the rest    at least half of the words with meaning, by their stems
+
+Of 1,210 observations on single turns of LoCoMo's development half, each true but often with the turns around in mind,
+it lets 78 in a hundred pass; cited against another turn of the same conversation, 1.5 in a hundred.
 """
 
 from __future__ import annotations

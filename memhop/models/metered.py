@@ -12,7 +12,7 @@ from typing import Any
 
 from memhop.common.config import check_int
 from memhop.common.errors import ChatError
-from memhop.models.chat import ChatModel, Reply
+from memhop.models.chat import ChatModel, Reply, complete, count_of
 from memhop.models.http import plain
 
 _LARGEST = 1 << 53
@@ -92,14 +92,13 @@ class Metered:
         prompt = estimated(system) + estimated(user)
         self._reserve(prompt, prompt + max_tokens)
         try:
-            reply = self._model.complete(system, user, max_tokens=max_tokens, schema=schema)
-            counted = _sound(reply.prompt_tokens) or prompt
-            written = _sound(reply.completion_tokens) or estimated(reply.text)
+            reply = complete(self._model, system, user, max_tokens=max_tokens, schema=schema)
         except BaseException as error:
             self._settle(prompt + max_tokens, failed=error)
             raise
-        self._settle(prompt + max_tokens, prompt=counted, completion=written)
-        return Reply(reply.text, counted, written)
+        counted = Reply(reply.text, reply.prompt_tokens or prompt, reply.completion_tokens or estimated(reply.text))
+        self._settle(prompt + max_tokens, counted)
+        return counted
 
     def _reserve(self, prompt: int, most: int) -> None:
         budget = self._budget
@@ -122,26 +121,20 @@ class Metered:
             self.calls += 1
             self._on_their_way += most
 
-    def _settle(
-        self, reserved: int, *, prompt: int = 0, completion: int = 0, failed: BaseException | None = None
-    ) -> None:
+    def _settle(self, reserved: int, reply: Reply | None = None, *, failed: BaseException | None = None) -> None:
         with self._lock:
             self._on_their_way -= reserved
-            if failed is None:
+            if reply is not None:
+                self.prompt_tokens += reply.prompt_tokens
+                self.completion_tokens += reply.completion_tokens
                 self._failures, self._worked = 0, True
-            else:
-                prompt = _sound(failed.tokens) if isinstance(failed, ChatError) else 0
-                if not (self._worked and isinstance(failed, ChatError) and failed.about_content):
+            elif isinstance(failed, ChatError):
+                self.prompt_tokens += count_of(failed.tokens)
+                if not (self._worked and failed.about_content):
                     self._failures += 1
-                    self._last_reason = plain(f"{failed}" or type(failed).__name__)
-            self.prompt_tokens += prompt
-            self.completion_tokens += completion
+                    self._last_reason = plain(str(failed))
 
 
 def estimated(text: str) -> int:
     """About how many tokens a text is: four bytes of UTF-8 to one, which suits English and Chinese alike."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
-
-
-def _sound(count: object) -> int:
-    return count if type(count) is int and 0 <= count <= _LARGEST else 0

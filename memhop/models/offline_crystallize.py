@@ -100,7 +100,7 @@ def _rolls(row: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> bool:
     if period == len(row):
         return False
     shorter = row[:period]
-    return period == 1 or period * 2 <= len(row) or counts[shorter] * period >= counts[row] * len(row)
+    return period == 1 or counts[shorter] * period >= counts[row] * len(row)
 
 
 def _proposal(

@@ -217,4 +217,4 @@ def _number(value: float) -> str:
 
 
 def _confidence(count: int, half: int) -> float:
-    return round(count / (count + half), 2)
+    return min(0.99, round(count / (count + half), 2))

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from memhop.common.errors import ChatError
+from memhop.models.chat import complete
 from memhop.models.http import plain
 
 if TYPE_CHECKING:
@@ -39,17 +40,9 @@ def ask(model: ChatModel, system: str, user: str, shape: type[Shape], *, max_tok
         max_tokens: Most tokens of the reply.
 
     Raises:
-        ChatError: the model gave no reply, or none that fits. Whatever else a model raises becomes one, too.
+        ChatError: the model gave no reply, or none that fits.
     """
-    try:
-        text = model.complete(system, user, max_tokens=max_tokens, schema=schema_of(shape)).text
-    except ChatError:
-        raise
-    except Exception as error:
-        raise ChatError(plain(f"the model failed with {type(error).__name__}: {error}")) from error
-    if not isinstance(text, str):
-        _refuse(f"the reply is a {type(text).__name__} and no text")
-    return read(text, shape)
+    return read(complete(model, system, user, max_tokens=max_tokens, schema=schema_of(shape)).text, shape)
 
 
 def read(reply: str, shape: type[Shape]) -> Shape:

@@ -50,8 +50,8 @@ def consolidate(chat: ChatModel, blocks: Sequence[Block]) -> Answer[tuple[Group,
     Of a reply is refused, and counted by reason: a block or message that was not shown, a block that is in a group
     already, a statement that cites nothing of its group or is not borne out by what it cites (`guard`), a keyword that
     the group does not have; and then a group without two blocks or without a statement. One question for about 12,000
-    characters; of each message at most 1,500 are shown, of each block 100 messages and 12,000 characters, and only what
-    is shown bears out a statement.
+    characters; of each message at most 1,500 are shown, of each block 100 messages, and only what is shown bears out a
+    statement.
 
     Args:
         blocks: At most 40, of one scene, in time order.
@@ -65,7 +65,7 @@ def consolidate(chat: ChatModel, blocks: Sequence[Block]) -> Answer[tuple[Group,
     groups: list[Group] = []
     refused: Counter[str] = Counter()
     cut = [_cut(block) for block in blocks]
-    for part in fence.portions([sum(len(said.text) for said in block.turns) for block in cut]):
+    for part in fence.portions([sum(map(fence.size, block.turns)) for block in cut]):
         if len(part) >= FEWEST_MEMBERS:
             groups += _checked(chat, cut[part.start : part.stop], refused)
     return Answer(tuple(groups), refused)
@@ -74,7 +74,7 @@ def consolidate(chat: ChatModel, blocks: Sequence[Block]) -> Answer[tuple[Group,
 def _cut(block: Block) -> Block:
     """What is shown of a block: no more than fits one question."""
     turns = block.turns[:_MESSAGES]
-    most = min(_MESSAGE_CHARS, fence.CALL_CHARS // max(1, len(turns)))
+    most = max(1, min(_MESSAGE_CHARS, fence.CALL_CHARS // max(1, len(turns)) - fence.MARKUP_CHARS))
     return block._replace(turns=tuple(said._replace(text=said.text[:most]) for said in turns))
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from memhop.models.chat import ChatModel
 
 ACTIONS: Final = ("create", "reuse", "merge", "skip")
-MOST_CARDS: Final = 40  # known cards that are shown
-_STEP_CHARS: Final = 400  # of one payload that are shown
-_CARD_CHARS: Final = 400
+STEPS_CHARS: Final = fence.CALL_CHARS * 2 // 3  # for the newest steps; the known cards share the rest
+_SHOWN_CHARS: Final = 400  # of one step or card
 _MAX_TOKENS: Final = 3_000
 _FEWEST_STEPS: Final = 2
 
+T = TypeVar("T")
 _Short = Annotated[str, msgspec.Meta(max_length=80)]
 _Long = Annotated[str, msgspec.Meta(max_length=400)]
 
@@ -59,7 +60,7 @@ def crystallize(
 
     Refused, and counted by reason: an action other than create, reuse, merge and skip; a target that is no known card;
     a tool that no step of the session has; a card without a name, a situation or two steps. One question: the newest
-    12,000 characters of steps, 400 of each, and 40 known cards.
+    8,000 characters of steps and 4,000 of known cards, 400 of each.
 
     Raises:
         ChatError: the model cannot be used. A reply that does not do is counted in `refused`.
@@ -67,23 +68,24 @@ def crystallize(
     refused: Counter[str] = Counter()
     if not steps:
         return Answer((), refused)
-    shown, known = _shown(steps), dict(zip((f"c{number}" for number in range(1, MOST_CARDS + 1)), cards, strict=False))
-    labels = [fence.Shown(f"s{number}", _step(step)) for number, step in enumerate(shown, 1)]
-    labels += [fence.Shown(alias, json.dumps(_brief(one), ensure_ascii=False)) for alias, one in known.items()]
-    reply = asked(chat, "crystallize", fence.fenced(labels, _STEP_CHARS), Reply, _MAX_TOKENS, refused)
-    tools = set(filter(None, map(tool_of, shown)))
-    proposals = (_proposal(one, tools, known, refused) for one in (reply.cards if reply else ()))
+    shown = _fitting([(step, _step(step)) for step in reversed(steps)], STEPS_CHARS)[::-1]
+    briefs = [(one, json.dumps(_brief(one), ensure_ascii=False, default=str)) for one in cards]
+    known = _fitting(briefs, fence.CALL_CHARS - STEPS_CHARS)
+    labels = [fence.Shown(f"s{number}", text) for number, (_, text) in enumerate(shown, 1)]
+    labels += [fence.Shown(f"c{number}", text) for number, (_, text) in enumerate(known, 1)]
+    names = {str(one.get("name", "")).casefold(): str(one.get("name", "")) for one in cards}
+    names |= {f"c{number}": str(one.get("name", "")) for number, (one, _) in enumerate(known, 1)}
+    reply = asked(chat, "crystallize", fence.fenced(labels, _SHOWN_CHARS), Reply, _MAX_TOKENS, refused)
+    tools = set(filter(None, (tool_of(step) for step, _ in shown)))
+    proposals = (_proposal(one, tools, names, refused) for one in (reply.cards if reply else ()))
     return Answer(tuple(one for one in proposals if one), refused)
 
 
-def _proposal(
-    proposed: _Card, tools: set[str], known: Mapping[str, Mapping[str, Any]], refused: Counter[str]
-) -> CardProposal | None:
+def _proposal(proposed: _Card, tools: set[str], names: Mapping[str, str], refused: Counter[str]) -> CardProposal | None:
     action = proposed.action.strip().casefold()
     name = fence.line(proposed.name)
-    names = {str(one.get("name", "")).casefold(): str(one.get("name", "")) for one in known.values()}
     wanted = fence.line(proposed.target or (name if action in ("reuse", "merge") else ""))
-    target = str(known[wanted].get("name", "")) if wanted in known else names.get(wanted.casefold(), "")
+    target = names.get(wanted.casefold(), "")
     row = [fence.line(step.tool) for step in proposed.steps]
     reason = fence.line(proposed.reason)
     if action not in ACTIONS:
@@ -107,16 +109,10 @@ def _proposal(
     return None
 
 
-def _shown(steps: Sequence[Step]) -> list[Step]:
-    """The newest steps that fit one question, in order."""
-    shown: list[Step] = []
-    room = fence.CALL_CHARS
-    for step in reversed(steps):
-        room -= min(len(step.payload), _STEP_CHARS) + len(step.type) + 20
-        if room < 0:
-            break
-        shown.append(step)
-    return shown[::-1]
+def _fitting(items: Sequence[tuple[T, str]], room: int) -> list[tuple[T, str]]:
+    """The first of them that fit."""
+    taken = accumulate(min(len(text), _SHOWN_CHARS) + fence.MARKUP_CHARS for _, text in items)
+    return [item for item, length in zip(items, taken, strict=True) if length <= room]
 
 
 def _step(step: Step) -> str:

@@ -57,16 +57,13 @@ def distill(chat: ChatModel, said: Sequence[Said]) -> Answer[tuple[Drawn, ...]]:
         ChatError: the model cannot be used. A reply that does not do is counted in `refused`.
     """
     newest = sorted((one for one in said if one.text.strip()), key=lambda one: (one.at, one.id), reverse=True)
-    lengths = accumulate(min(len(one.text), _MESSAGE_CHARS) for one in newest)
-    shown = [
-        one._replace(text=one.text[:_MESSAGE_CHARS])
-        for one, length in zip(newest, lengths, strict=True)
-        if length <= fence.CALL_CHARS
-    ]
+    lengths = accumulate(fence.size(one, _MESSAGE_CHARS) for one in newest)
+    fitting = [one for one, length in zip(newest, lengths, strict=True) if length <= fence.CALL_CHARS]
+    shown = [one._replace(text=one.text[:_MESSAGE_CHARS]) for one in reversed(fitting)]
     refused: Counter[str] = Counter()
     lines = {line.name: line for line in terms(said)}
     if shown:
-        user, aliases = fence.messages(shown[::-1])
+        user, aliases = fence.messages(shown)
         reply = asked(chat, "distill", user, Reply, _MAX_TOKENS, refused)
         for proposed in reply.lines if reply else ():
             line = _line(proposed, aliases, refused)

@@ -48,7 +48,7 @@ def keywords(chat: ChatModel, texts: Sequence[Said], limit: int = 12) -> Answer[
         raise InvalidRequest(f"{limit!r} keywords", field="limit", allowed=f"1..{MAX_KEYWORDS}")
     found: dict[str, tuple[str, ...]] = {}
     refused: Counter[str] = Counter()
-    for part in fence.portions([min(len(said.text), fence.TEXT_CHARS) for said in texts], most_items=MOST_TEXTS):
+    for part in fence.portions(list(map(fence.size, texts)), most_items=MOST_TEXTS):
         user, aliases = fence.messages(texts[part.start : part.stop])
         reply = asked(chat, "keywords", user, Reply, 200 + _TOKENS_EACH * len(part), refused)
         for item in reply.items if reply else ():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from memhop.common.ids import key_hash
-from memhop.repo.record import Count, Id, Kind, Listing, Ms, Record, all_of, label
+from memhop.repo.record import Count, Id, Kind, Listing, Ms, Record, all_of, label, linked_to
 
 
 class Dream(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -32,7 +32,10 @@ class Dream(Record, frozen=True, kw_only=True, omit_defaults=True):
     undone: tuple[Id, ...] = ()
 
     def listings(self) -> list[Listing]:
-        return [Listing(all_of(self.KIND), self.number)]
+        found = [Listing(all_of(self.KIND), self.number)]
+        if self.scene:
+            found.append(Listing(linked_to(self.scene), self.number))
+        return found
 
 
 class DreamStep(Record, frozen=True, kw_only=True, omit_defaults=True):

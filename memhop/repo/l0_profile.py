@@ -122,7 +122,8 @@ def axes(lines: Iterable[ProfileLine], family: str) -> dict[str, float]:
         prefix, _, axis = line.name.partition(".")
         if prefix == family:
             with suppress(ValueError):
-                found[axis] = float(line.value)
+                if -1.0 <= (number := float(line.value)) <= 1.0:
+                    found[axis] = number
     return {axis: found[axis] for axis in AXES[family] if axis in found}
 
 

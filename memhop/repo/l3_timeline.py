@@ -45,10 +45,15 @@ def put_asserted(store: Store, batch: Batch, new: Fact, *, most_sources: int) ->
     before = _last_before(store, new.timeline, (start + 1, 0))
     holding = before if before is not None and before.holds(start) else None
     joined: list[Fact] = []
-    if before is not None and before.says(new.value) and (holding or before.valid_to == start):
-        if holding and not given_end:
+    if holding is not None and holding.says(new.value):
+        if not given_end:
             return _put(batch, holding, _supported(holding, [new], most_sources))
-        joined.append(before)
+        joined.append(holding)
+    else:
+        replaced = holding is not None and holding.valid_from == start
+        ending = _last_before(store, new.timeline, (start, 0)) if replaced else before
+        if ending is not None and ending.valid_to == start and ending.says(new.value):
+            joined.append(ending)
     end = given_end
     for later in _following(store, new.timeline, (start + 1, 0)):
         if given_end and later.valid_from > given_end:

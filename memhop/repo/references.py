@@ -101,7 +101,6 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         edge of fewer than two nodes                         it joins nothing
         a fact of which every source is gone, unless
         it was asserted without one, too                     it was drawn from them
-        a fact of which every source is gone                 it was drawn from them
         a card of which a source is gone                     nobody can tell what in it was drawn from that one
         a topic without message, child and summary           nothing was said in it
 

@@ -120,7 +120,7 @@ def shortest(
                 for node in walk.nodes(sorted(set(edge.nodes) - came.keys())):
                     came[node.id] = (node, edge, id_)
                     fresh.append(node.id)
-        level = sorted(fresh)
+        level = fresh
     if end.id not in came:
         return None
     nodes: list[KnowledgeNode] = []

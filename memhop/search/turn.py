@@ -27,7 +27,7 @@ from memhop.common.clock import time_or_now, zone_of
 from memhop.common.config import LIMITS, check_choice, check_name, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
-from memhop.models.offline import keywords
+from memhop.models.offline_keywords import keywords
 from memhop.repo import l2_context, l4_archive
 from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, engram_id, reinforced
 from memhop.repo.l2_context import Scene, Topic

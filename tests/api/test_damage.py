@@ -39,7 +39,11 @@ def _fill(db: DB) -> None:
     db.update(found.new_topic_id, "a cat in the kayak")
     db.forget(db.notes.list(limit=1).items[0].id)
     db.profile.update(name="Ada")
-    db.knowledge.put("boats", "kayak hull", "laminated epoxy")
+    node = db.knowledge.put("boats", "kayak hull", "laminated epoxy")
+    paddle = db.knowledge.put("boats", "paddle", "ash")
+    db.knowledge.connect(str(node.graph_id), [node.id, paddle.id], "part_of")
+    db.facts.assert_("kayak", "is in", "the shed", valid_from=NOW - HOUR)
+    db.facts.assert_("kayak", "is in", "the lake")
     db.backfill()
 
 
@@ -54,6 +58,11 @@ def _says(db: DB) -> tuple[object, ...]:
             (graph.name, [node.content for node in db.knowledge.nodes(graph.id).items])
             for graph in every(db.knowledge.graphs)
         ],
+        [
+            [(edge.relation, edge.node_ids) for edge in db.knowledge.edges(graph.id).items]
+            for graph in every(db.knowledge.graphs)
+        ],
+        [fact.to_dict() for fact in every(db.facts.list, include_closed=True)],
         db.profile.get().name,
         [[(hit.id, hit.text) for hit in db.recall(query, limit=20).hits] for query in QUERIES],
     )
@@ -69,6 +78,10 @@ def _texts(db: DB) -> Iterator[str]:
             yield from (item.text for item in every(listing))
         except MemhopError:
             continue
+    try:
+        yield from (fact.value for fact in every(db.facts.list, include_closed=True))
+    except MemhopError:
+        return
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +188,7 @@ def test_a_damaged_memory_goes_on_working(tmp_path: Path, original: Original) ->
 
 NOT_WRITTEN = {
     Kind.CAPABILITY, Kind.TOKEN_SLAB, Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB, Kind.PROFILE_LINE,
-    Kind.KNOWLEDGE_EDGE, Kind.FACT, Kind.DREAM, Kind.DREAM_STEP, Kind.SPENDING,
+    Kind.DREAM, Kind.DREAM_STEP, Kind.SPENDING,
 }  # fmt: skip
 
 
@@ -211,7 +224,12 @@ def test_one_damaged_record_of_each_kind_stops_nothing(tmp_path: Path, kind: Kin
         assert "a note that is not damaged" in texts(db.recall("not damaged", layers=["notes"]))
         found = db.search("epoxy or varnish?", NOW, session="s2")
         db.update(found.new_topic_id, "varnish")
-        db.knowledge.put("boats", "kayak hull", "roto-moulded")
+        hull = db.knowledge.put("boats", "kayak hull", "roto-moulded")
+        oar = db.knowledge.put("boats", "oar")
+        db.knowledge.connect(str(hull.graph_id), [hull.id, oar.id])
+        db.knowledge.subgraph(str(hull.graph_id), hull.id, max_depth=3)
+        db.facts.assert_("kayak", "is in", "the boathouse")
+        assert db.facts.list("kayak").items[-1].value == "the boathouse"
         db.pending()
         assert db.backfill().reason is None
         damaged = [page.damaged for page in (db.notes.list(), db.archive.list(), db.scenes.list())]

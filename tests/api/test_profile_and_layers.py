@@ -1,8 +1,7 @@
-"""The other layers through their namespaces: profile, scenes, topics, knowledge, cards, trajectory."""
+"""The other layers through their namespaces: profile, scenes, topics, knowledge."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -98,34 +97,6 @@ class TestKnowledge:
             nodes = every(lambda **page: db.knowledge.nodes(graphs["boats"], **page))
             assert sorted(node.title for node in nodes) == [f"part {number}" for number in range(7)]
             assert db.knowledge.nodes(graphs["garden"]).items == (other,)
-
-
-class TestCapabilities:
-    def test_the_cards_that_come_along(self, tmp_path: Path) -> None:
-        with memory(tmp_path / "a.meh") as db:
-            cards = db.capabilities.list(limit=100).items
-            assert len(cards) >= 5
-            assert len({card.name.casefold() for card in cards}) == len(cards)
-            for card in cards:
-                assert db.capabilities.get(f" {card.name.upper()} ") == card
-                assert card.summary
-                assert card.trigger
-                json.dumps(card.to_dict())
-
-
-class TestTrajectory:
-    def test_steps_are_numbered_per_session(self, tmp_path: Path) -> None:
-        with memory(tmp_path / "a.meh") as db:
-            for number in range(7):
-                event = db.trajectory.append("s", "tool", f"call {number}", at=NOW - DAY)
-                assert (event.seq, event.at, event.session) == (number + 1, NOW - DAY, "s")
-            assert db.trajectory.append("other", "note").seq == 1
-        with memory(tmp_path / "a.meh") as db:
-            assert db.trajectory.append("s", "tool", "again").seq == 8
-            steps = every(lambda **page: db.trajectory.read("s", **page))
-            assert [step.seq for step in steps] == list(range(1, 9))
-            assert steps[3].payload == "call 3"
-            assert db.trajectory.read("nobody").items == ()
 
 
 def test_ids_of_a_kind_that_is_asked_for_in_capitals(tmp_path: Path) -> None:

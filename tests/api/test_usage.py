@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from memhop import InvalidRequest, NotFound
 from memhop.common.clock import ManualClock
 from memhop.common.ids import from_hex
 from memhop.core.meh_file import Write
+from memhop.repo.l2_context import Topic
 from memhop.repo.l6_usage import usage_id
 from memhop.repo.record import Kind
-from tests.support.memories import HOUR, NOW, distract, memory
+from tests.support.memories import HOUR, NO_ID, NOW, distract, memory
 
 
 def test_reading_leaves_the_file_as_it_is(tmp_path: Path) -> None:
@@ -86,6 +91,62 @@ def test_messages_count_for_their_scene(tmp_path: Path) -> None:
         usage = db._store.usage(from_hex(found.scene_id))
         assert usage is not None
         assert usage.hits == 1
+
+
+def test_a_scene_counts_once_for_each_recall(tmp_path: Path) -> None:
+    """It counted once for each of its messages among the first hits, so that wordy scenes decayed more slowly."""
+    with memory(tmp_path / "a.meh") as db:
+        found = db.search("the kayak leaks at the stern", NOW - HOUR)
+        db.update(found.new_topic_id, "then laminate the stern of the kayak")
+        db.update(found.new_topic_id, "and let the kayak's stern dry")
+        assert len(db.recall("kayak stern").hits) == 3
+        assert db.usage(found.scene_id).hits == 1
+
+
+def test_fused_topics_count_for_their_scene(tmp_path: Path) -> None:
+    with memory(tmp_path / "a.meh") as db:
+        found = db.search("the kayak leaks", NOW - HOUR)
+        topic = db._store.get(Topic, from_hex(found.new_topic_id))
+        with db._store.writing() as batch:
+            batch.new(Topic(scene=topic.scene, depth=1, children=(topic.id,), summary="varnish on the hull"), "fused")
+        assert db.recall("varnish").hits[0].layer == "topics"
+        assert db.usage(found.scene_id).hits == 1
+
+
+def test_usage_can_be_read(tmp_path: Path) -> None:
+    clock = ManualClock(NOW)
+    with memory(tmp_path / "a.meh", clock=clock) as db:
+        note = db.remember("the kayak leaks")
+        unused = db.usage(note.id)
+        assert (unused.id, unused.hits, unused.last_at, unused.copies) == (note.id, 0, None, 0)
+        clock.advance(HOUR)
+        db.recall("kayak")
+        db.remember("the kayak leaks")
+        used = db.usage(note.id)
+        assert (used.hits, used.last_at, used.copies) == (1, NOW + HOUR, 1)
+        (message,) = db.archive.append_many([{"text": "hello"}])
+        for wrong in (NO_ID, message):
+            with pytest.raises(NotFound):
+                db.usage(wrong)
+        with pytest.raises(InvalidRequest):
+            db.usage("5")
+
+
+def test_a_kill_loses_counters_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.meh"
+    with memory(path) as db:
+        distract(db)
+        note = db.recall("bicycle").hits[0].id
+    code = (
+        f"import os, signal, memhop\ndb = memhop.DB.open({str(path)!r})\ndb.remember('written before the kill')\n"
+        f"db.recall('bicycle')\nassert db.usage({note!r}).hits == 2\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == -signal.SIGKILL
+    with memory(path) as db:
+        assert db.recovery.clean
+        assert db.usage(note).hits == 1
+        assert db.recall("written before the kill").hits
+        assert db.verify(deep=True).ok
 
 
 def test_what_is_used_rises_among_equals(tmp_path: Path) -> None:

@@ -178,7 +178,8 @@ def _reads(db: DB, said: _Said, queries: Sequence[str] = QUERIES) -> None:
     for query, tier in (*((query, "active") for query in queries), (queries[0], "trashed")):
         found = _read(db.recall, query, limit=20, tier=tier, explain=True)
         for hit in found.hits if found is not None else ():
-            said.check(hit.id, hit.text)
+            for text in (hit.text,) if hit.valid_from is None else hit.text.split():  # a fact is put together
+                said.check(hit.id, text)
         if found is not None and found.hits:
             _read(db.why_not, found.hits[-1].id, query)
     for listing in (db.notes.list, db.archive.list, db.scenes.list):
@@ -188,8 +189,17 @@ def _reads(db: DB, said: _Said, queries: Sequence[str] = QUERIES) -> None:
             if listing == db.scenes.list:
                 for topic in _every(db.topics.list, item.id):
                     _read(db.topics.messages, topic.id)
-    for graph in _read(db.knowledge.graphs) or ():
-        _every(db.knowledge.nodes, graph.id)
+    for graph in _every(db.knowledge.graphs):
+        nodes = _every(db.knowledge.nodes, graph.id)
+        _every(db.knowledge.edges, graph.id)
+        _read(db.knowledge.find_graph, graph.name)
+        _read(db.knowledge.query, graph.id, keyword="e")
+        for node in nodes[:2]:
+            _read(db.knowledge.subgraph, graph.id, node.id, max_depth=3)
+            _read(db.knowledge.shortest_path, graph.id, nodes[0].id, node.id)
+    for fact in _every(db.facts.list, include_closed=True):
+        _read(db.facts.list, fact.subject, fact.predicate, as_of=fact.valid_from, known_at=fact.recorded_at)
+        _read(db.facts.history, fact.subject, fact.predicate)
     _every(db.trajectory.read, "music")
     for commit in (1, 3):
         try:
@@ -205,11 +215,11 @@ def _reads(db: DB, said: _Said, queries: Sequence[str] = QUERIES) -> None:
     _read(db.verify, deep=True)
 
 
-def _every(listing: Callable[..., Any], *args: str) -> list[Any]:
+def _every(listing: Callable[..., Any], *args: str, **options: Any) -> list[Any]:
     items: list[Any] = []
     cursor = None
     for _ in range(_PAGES):
-        page = _read(listing, *args, limit=7, cursor=cursor)
+        page = _read(listing, *args, limit=7, cursor=cursor, **options)
         if page is None:
             return items
         items += page.items

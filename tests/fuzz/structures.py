@@ -36,6 +36,7 @@ from memhop.index.tokenizer import tokenize
 from memhop.index.units import UnitTable
 from memhop.index.vectors import VectorIndex
 from memhop.repo import codec, vectors
+from memhop.repo.l0_profile import Profile
 from memhop.repo.record import Kind
 from tests.fuzz.hostile import INTEGERS
 from tests.fuzz.layout import HEADER_FIELDS, put, reseal
@@ -51,6 +52,7 @@ integers = st.sampled_from([value for value in INTEGERS if value < 2**64]) | st.
 _CONVERSIONS: dict[int, Callable[[Any], object]] = {
     Kind.NOTE: convert.note, Kind.MESSAGE: convert.message, Kind.TOPIC: convert.topic,
     Kind.PROFILE: lambda record: convert.profile(record, ()),
+    Kind.PROFILE_LINE: lambda record: convert.profile(Profile(), [record]), Kind.PROFILE_CHANGE: convert.profile_change,
     Kind.GRAPH: lambda record: convert.graph(record, 0, 0), Kind.KNOWLEDGE: convert.knowledge,
     Kind.KNOWLEDGE_EDGE: convert.knowledge_edge, Kind.FACT: convert.fact, Kind.CAPABILITY: convert.capability,
     Kind.EVENT: convert.event, Kind.SCENE: lambda record: convert.scene(record, 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -17,7 +18,9 @@ import pytest
 from memhop import OllamaChat, OpenAIChat
 from memhop.common.errors import ChatError, InvalidRequest
 from memhop.models.chat import Reply
-from memhop.models.chat_remote import RemoteChat
+from memhop.models.chat_remote import LIMIT_BYTES, RemoteChat
+from memhop.models.structured import ask as ask_for
+from tests.models.test_structured import BAD, FOUND, GOOD, Answer
 from tests.support.model_server import (
     FAULTS,
     Asked,
@@ -261,6 +264,23 @@ def test_nobody_listening_is_a_chat_error() -> None:
         model.close()
 
 
+def test_whatever_is_around_the_object_it_is_found(make: Make) -> None:
+    model = make(list(GOOD.values()))
+    for wrapping in GOOD:
+        assert ask_for(model, "be brief", "what?", Answer, max_tokens=50) == FOUND, wrapping
+
+
+def test_an_object_that_does_not_do_is_an_error(make: Make) -> None:
+    """Each of these once stopped a whole run with a parse error, or was stored as half of what had been said."""
+    model = make([reply for reply, _ in BAD.values()])
+    for kind, (reply, reason) in BAD.items():
+        with pytest.raises(ChatError) as caught:
+            ask_for(model, "be brief", "what?", Answer, max_tokens=50)
+        assert caught.value.about_content or len(reply) > LIMIT_BYTES, kind
+        early = "replied without text" if not reply.strip() else "longer than 4194304 bytes"
+        assert re.search(f"{reason}|{early}", str(caught.value)), kind
+
+
 # -- time ----------------------------------------------------------------------------------------------------
 
 
@@ -439,6 +459,7 @@ def test_without_redaction_nothing_is_sent(server: ModelServer, make: Make, give
         make(redact=redact, retries=2).complete("system", "user 4711", max_tokens=5)
     assert not caught.value.retryable
     assert "4711" not in str(caught.value)
+    assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ == isinstance(gives, Exception)
     assert server.connections == 0
 

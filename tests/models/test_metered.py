@@ -44,7 +44,7 @@ def ask(model: Metered, max_tokens: int = 10) -> Reply:
 def failures_of(model: Metered, times: int) -> list[str]:
     reasons = []
     for _ in range(times):
-        with pytest.raises(Exception) as caught:  # noqa: PT011 - also those which are no ChatError
+        with pytest.raises(ChatError) as caught:
             ask(model)
         reasons.append(str(caught.value))
     return reasons
@@ -60,7 +60,7 @@ def test_calls_and_tokens_are_counted() -> None:
 
 def test_what_a_service_does_not_count_is_estimated() -> None:
     model = Metered(Model(Reply("four bytes make one")), NO_LIMIT)
-    ask(model)
+    assert ask(model) == Reply("four bytes make one", PROMPT, 5)
     assert (model.prompt_tokens, model.completion_tokens) == (PROMPT, 5)
     assert estimated("三月三日") == 3
     assert estimated("\ud800") == 1

@@ -75,6 +75,7 @@ def test_chinese() -> None:
         ("The light in the hall is on.", "The light in the hall is off."),
         ("Ana beat Bo at chess.", "Bo beat Ana at chess."),
         ("I would buy the blue car.", "I buy the blue car."),
+        ("We should move to the house in Oslo.", "I never said we should move to the house in Oslo."),
         ("我吃牛肉。", "我不吃牛肉。"),
         ("会议定在5月3日。", "会议定在5月4日。"),
         ("她最喜欢的颜色是紫色。", "她最喜欢的颜色是青色。"),
@@ -106,6 +107,24 @@ def test_look_alikes_that_do_not_fit_are_left_out_together() -> None:
 def test_what_is_said_again_is_stated_once() -> None:
     found = consolidate(scene("I adopted a grey parrot.", "I adopted a grey parrot from the shelter in Graz."))
     assert stated(found) == ["I adopted a grey parrot from the shelter in Graz."]
+    found = consolidate(scene("The parrot is grey.", "The parrot is grey.", "I say the parrot is grey."))
+    assert stated(found) == ["I say the parrot is grey."]
+
+
+def test_two_who_say_the_same_are_both_stated() -> None:
+    one, two = scene("The parrot is grey.", "The parrot is grey.")
+    both = [one, two._replace(turns=(two.turns[0]._replace(speaker="Bo"),))]
+    assert stated(consolidate(both)) == ["The parrot is grey.", "Bo: The parrot is grey."]
+
+
+def test_groups_and_summaries_are_bounded() -> None:
+    groups = consolidate(scene(*["The parrot opened its cage."] * 20))
+    assert sum(len(group.members) for group in groups) == 20
+    assert max(len(group.members) for group in groups) == MOST_BLOCKS
+    names = [f"{first}{second}eville" for first in "bcdfghjklmnpqrstvwxz" for second in "aeiouy"]
+    rows = [[" ".join(names[start : start + 20]) + "." for start in range(offset, 100, 20)] for offset in (0, 10)]
+    (group,) = consolidate([block(number, *row, at=number) for number, row in enumerate(rows, 1)])
+    assert MOST_CHARS - 200 < sum(map(len, stated((group,)))) <= MOST_CHARS
 
 
 def test_questions_and_greetings_state_nothing() -> None:
@@ -146,11 +165,12 @@ def test_a_text_without_sentences_is_left_to_itself() -> None:
 def test_the_order_of_a_set_does_not_show() -> None:
     """Sets of text are ordered by a seed of the process; sums over them differed in the last bit."""
     code = (
+        "from memhop.models.cohesion import weights\n"
         "from tests.models.test_offline_consolidate import consolidate, scene\n"
         "words = 'parrot grey shelter nuts river rent bank cat colour light'.split()\n"
-        "said = 'The {} and the {} met {} {}.'.format\n"
-        "texts = [said(words[n % 10], words[(n * 7 + 3) % 10], words[n // 2 % 10], n) for n in range(40)]\n"
-        "print(consolidate(scene(*texts)))\n"
+        "rows = [(words[n % 10], words[(n * 7 + 3) % 10], words[(n // 2) % 10], n) for n in range(40)]\n"
+        "texts = ['The %s and the %s met %s %s.' % row for row in rows]\n"
+        "print(weights(scene(*texts)), consolidate(scene(*texts)))\n"
     )
     shown = {
         subprocess.run(

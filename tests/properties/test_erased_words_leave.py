@@ -84,6 +84,12 @@ class Erasures(RuleBasedStateMachine):
         word = self._word()
         return self._said(self.db.update(topic, f"{word} it is").id, word)
 
+    @rule(id_=notes | messages, since=st.integers(0, 3), until=st.none() | st.integers(4, 6))
+    def draw_a_fact(self, id_: str, since: int, until: int | None) -> None:
+        if id_ in self.current:
+            value, end = f"the {self.current[id_]} kayak", None if until is None else NOW + until * MINUTE
+            self.db.facts.assert_("she", "has", value, valid_from=NOW + since * MINUTE, valid_to=end, sources=[id_])
+
     @rule(id_=consumes(notes) | consumes(messages))
     def erase(self, id_: str) -> None:
         if id_ in self.current:

@@ -12,8 +12,6 @@ from memhop.core.meh_file import MehFile
 from memhop.repo import vectors
 from memhop.repo.dreams import Dream, DreamStep, Spending, spending_id
 from memhop.repo.l0_profile import ProfileChange, ProfileLine, line_id
-from memhop.repo.l3_facts import Fact
-from memhop.repo.l3_knowledge import KnowledgeEdge, KnowledgeNode
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind
@@ -46,7 +44,10 @@ def _fill(db: DB, word: str, *, at: int) -> None:
     db.remember(f"it leaks {word}", links=[shed.id, message, found.scene_id])
     db.remember("!?" if word == "early" else "?!")  # no embedder finds anything in it
     db.profile.update(name=word)
-    db.knowledge.put(f"boats {word}", f"kayak hull {word}", "laminated epoxy")
+    node = db.knowledge.put(f"boats {word}", f"kayak hull {word}", "laminated epoxy")
+    paddle = db.knowledge.put(f"boats {word}", f"paddle {word}")
+    db.knowledge.connect(str(node.graph_id), [node.id, paddle.id], "part_of", label=word)
+    db.facts.assert_("kayak", "is in", f"the shed {word}", valid_from=at, sources=[message])
     db.trajectory.append(word, "tool", "payload")
     db.recall(f"kayak {word}")
     db.backfill()
@@ -54,12 +55,10 @@ def _fill(db: DB, word: str, *, at: int) -> None:
         batch.new(Event(session=word, seq=2, type="said", message=from_hex(message), at=at), word, 2)
         card = Capability(name=f"sail {word}", type="skill", summary="how to sail", sources=(from_hex(message),))
         batch.put(card, capability_id(card.name))
-        said, node = from_hex(message), next(iter(db._store.scan(KnowledgeNode)))
+        said = from_hex(message)
         line = ProfileLine(name=f"term.{word}", value="3", confidence=0.5, evidence=(said,), at=at)
         batch.put(line, line_id(line.name))
         batch.new(ProfileChange(field="name", after=word, at=at), word)
-        batch.new(KnowledgeEdge(graph=node.graph, relation="related", nodes=(node.id, node.id)), word)
-        batch.new(Fact(subject="kayak", predicate="is in", value=f"the shed {word}", sources=(said,)), word)
         dream = batch.new(Dream(number=1 if word == "early" else 2, started_at=at, state="done"), word)
         batch.new(DreamStep(dream=dream.id, seq=1, stage="compress", base=3, changes=(("why", (said,)),)), word)
         day = at // DAY

@@ -8,7 +8,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     erasure     what forgetting returns
     knowledge   graphs, nodes, edges and facts
     layers      records of the layers
-    procedures  cards, trajectories, crystallizing
+    procedures  cards, trajectories, usage
     profile     who the agent is and whom it serves
     recall      what recall and search return
     scenes      scenes and topics

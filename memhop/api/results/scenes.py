@@ -74,7 +74,7 @@ class Scene(Result):
 class TopicContext(Result):
     """A topic with what was said in it, in order of time; of a fused one, what was said in its members.
 
-    `left_out` messages did not fit; `topics.messages` has them.
+    `left_out` messages did not fit, or cannot be read; `topics.messages` has those that can.
     """
 
     topic: Topic
