@@ -12,6 +12,7 @@ keeps history. With the record goes what was made of it:
                                                 it, and its engram the terms; erased with its last topic, and with it
                                                 engram and associations
     facts, edges, lines of the profile          lose it as a source, or go with it, see `references.without`
+    cards drawn from steps that name a message  erased
     the nodes and edges of a graph              erased; topics that were linked to it stay without the link
     the journal of dreams                       loses what it says with one of the words, and what it could bring back
 
@@ -207,11 +208,11 @@ class Erasure:
             )
 
     def _take_terms(self, scene: int) -> None:
-        """The hashes of a scene's telling terms; without a state, the next dream draws them anew from what is left."""
-        engram = self._batch.find(Engram, engram_id(scene)) if engram_id(scene) not in self.gone else None
-        if engram is not None and engram.terms:
+        """The hashes of a scene's telling words; without a state, the next dream draws them anew from what is left."""
+        engram = None if engram_id(scene) in self.gone else self._batch.find(Engram, engram_id(scene))
+        if engram is not None and (engram.terms or engram.state):
             self._batch.strike(msgspec.structs.replace(engram, terms=(), state=0))
-            self.reached["terms of scenes"] += 1
+            self.reached["words of scenes"] += 1
 
     def _blank_fused(self, id_: int) -> None:
         """Topics fused from this one, and from those: what they say was drawn from words that go."""
@@ -275,7 +276,7 @@ class Erasure:
         rest = record and without(record, self.gone.keys())
         if rest is record:
             return False
-        what = {Kind.NOTE: "links in other notes", Kind.HYPEREDGE: "associations"}.get(kind)
+        what = {Kind.NOTE: "links in other notes", Kind.HYPEREDGE: "associations", Kind.CAPABILITY: "cards"}.get(kind)
         self.reached[what or f"references in {kind.name.lower()} records"] += 1
         if rest is not None:
             self._batch.strike(rest)

@@ -75,7 +75,7 @@ class Guard:
             self._touched = touched
             self._made.update(record.id for record in change.puts if now.kind_of(record.id) is None)
         elif reason in (CHANGED, UNFINISHED, BUDGET):
-            self._unfinished.update(_scenes_of(change))
+            self._unfinished.update(scenes_of(change))
         return reason
 
     def _closes(self, record: Record, now: Now) -> bool:
@@ -160,7 +160,8 @@ def _costly(change: Change, now: Now) -> list[Record]:
     return found
 
 
-def _scenes_of(change: Change) -> set[int]:
+def scenes_of(change: Change) -> set[int]:
+    """The scenes that a change writes to, or into."""
     return {
         record.id if isinstance(record, Scene) else record.scene
         for record in change.puts

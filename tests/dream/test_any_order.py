@@ -16,12 +16,14 @@ from memhop.common.clock import ManualClock
 from tests.api.test_views_rebuild import NAMES, TEXTS, rebuilt
 from tests.dream.test_pipeline import dreams_with
 from tests.dream.test_undo import forget_engrams, name_after_topics, quote
-from tests.support.memories import HOUR, MINUTE, NOW, memory
+from tests.support.memories import MINUTE, NOW, memory
 from tests.support.stages import Stage, fuse, rename
 from tests.support.visible import seen
 
-OWN = (Stage(rename), Stage(quote), Stage(name_after_topics), Stage(fuse))
-CHOICES = st.sampled_from([OWN, OWN[1:], (Stage(fuse), Stage(forget_engrams)), None])  # None: the real ones
+OWN = (Stage(rename), Stage(quote), Stage(name_after_topics), Stage(fuse, by_scene=True))
+CHOICES = st.sampled_from(
+    [OWN, OWN[1:], (Stage(fuse, by_scene=True), Stage(forget_engrams)), None]
+)  # None: the real ones
 
 
 class Dreamt(RuleBasedStateMachine):
@@ -75,7 +77,8 @@ class Dreamt(RuleBasedStateMachine):
 
     @rule(texts=st.lists(TEXTS, min_size=1, max_size=4), session=NAMES)
     def append(self, texts: list[str], session: str) -> None:
-        at = self.clock.now_ms() - HOUR
+        self.clock.advance(MINUTE)
+        at = self.clock.now_ms()
         ids = self.db.archive.append_many(
             {"text": text, "session": session, "at": at + n} for n, text in enumerate(texts)
         )
@@ -145,6 +148,6 @@ class Dreamt(RuleBasedStateMachine):
 
 
 Dreamt.TestCase.settings = settings(
-    max_examples=15, stateful_step_count=14, derandomize=True, deadline=None, database=None
+    max_examples=8, stateful_step_count=14, derandomize=True, deadline=None, database=None
 )
 TestDreamt = Dreamt.TestCase

@@ -31,7 +31,7 @@ def triggers(db: DB) -> list[tuple[str, str | None]]:
 
 def test_a_scene_with_enough_turns_is_dreamt_of(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh", dreaming=Dreaming(topics=4, capacity=None)) as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         (scene,) = set(talk(db, turns=3))
         db._dreamer.wait()
         assert triggers(db) == []
@@ -43,7 +43,7 @@ def test_a_scene_with_enough_turns_is_dreamt_of(tmp_path: Path) -> None:
 
 def test_too_many_fresh_scenes_are_all_dreamt_of(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh", dreaming=Dreaming(topics=None, capacity=3)) as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         for number in range(4):
             db.search(f"subject {number}", NOW, session=f"s{number}", auto_create=True)
         db._dreamer.wait()
@@ -72,7 +72,7 @@ def test_what_a_dream_leaves_makes_no_other_one_due(tmp_path: Path) -> None:
 def test_silence_makes_a_dream_due(tmp_path: Path) -> None:
     settings = Dreaming(topics=None, capacity=None, idle_seconds=1)
     with memory(tmp_path / "a.meh", dreaming=settings) as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         talk(db, turns=2)
         assert db._dreamer.running
         db._dreamer.wait()
@@ -82,7 +82,7 @@ def test_silence_makes_a_dream_due(tmp_path: Path) -> None:
 
 def test_nothing_happens_by_itself_unless_asked(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         talk(db, turns=50)
         assert not db._dreamer.running
         assert triggers(db) == []
@@ -93,7 +93,7 @@ def test_nobody_waits_for_a_model_that_a_dream_waits_for(tmp_path: Path) -> None
     chat = Chat(held=True)
     settings = Dreaming(topics=2, capacity=None)
     with memory(tmp_path / "a.meh", llm=chat, dreaming=settings) as db:
-        dreams_with(db, Stage(ask))
+        dreams_with(db, Stage(ask, by_scene=True))
         talk(db, turns=2)
         assert chat.waiting.wait(60)
         note = db.remember("the kettle whistles")
@@ -170,7 +170,7 @@ def test_closing_ends_a_dream_at_the_next_opportunity(tmp_path: Path) -> None:
     path = tmp_path / "a.meh"
     chat = Chat(held=True)
     with memory(path, llm=chat, dreaming=Dreaming(topics=2, capacity=None)) as db:
-        dreams_with(db, Stage(ask))
+        dreams_with(db, Stage(ask, by_scene=True))
         talk(db, turns=6)
         assert chat.waiting.wait(60)
         thread = db._dreamer._thread
@@ -182,7 +182,7 @@ def test_closing_ends_a_dream_at_the_next_opportunity(tmp_path: Path) -> None:
     assert len(chat.asked) == 1
     with memory(path) as db:
         assert db.dreams.show(1).state == "stopped"
-        assert dreams_with(db, Stage(fuse)).dream().state == "done"
+        assert dreams_with(db, Stage(fuse, by_scene=True)).dream().state == "done"
 
 
 def test_a_model_that_does_not_answer_does_not_keep_the_memory_from_closing(
@@ -193,7 +193,7 @@ def test_a_model_that_does_not_answer_does_not_keep_the_memory_from_closing(
     monkeypatch.setattr(dreaming, "CLOSE_WAIT_S", 0.05)
     chat = Chat(held=True)
     db = memory(tmp_path / "a.meh", llm=chat, dreaming=Dreaming(topics=2, capacity=None))
-    dreams_with(db, Stage(ask))
+    dreams_with(db, Stage(ask, by_scene=True))
     talk(db, turns=2)
     assert chat.waiting.wait(60)
     thread = db._dreamer._thread
@@ -210,7 +210,7 @@ def test_a_model_that_does_not_answer_does_not_keep_the_memory_from_closing(
 
 def test_a_forked_child_has_no_dreams(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh", dreaming=Dreaming(topics=1)) as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         talk(db, turns=1)
         db._dreamer.wait()
         child = os.fork()
@@ -227,16 +227,16 @@ def test_a_forked_child_has_no_dreams(tmp_path: Path) -> None:
 def test_a_reading_handle_may_only_preview(tmp_path: Path) -> None:
     path = tmp_path / "a.meh"
     with memory(path) as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         talk(db, turns=4)
         before = path.read_bytes()
         with memory(path, mode="read") as reader:
-            dreams_with(reader, Stage(fuse))
+            dreams_with(reader, Stage(fuse, by_scene=True))
             with pytest.raises(WriteRefused):
                 reader.dream()
             assert reader.dream(dry_run=True).changed == 7
         with db.at(4) as past:
-            dreams_with(past, Stage(fuse))
+            dreams_with(past, Stage(fuse, by_scene=True))
             assert past.dream(dry_run=True).changed == 4
         assert path.read_bytes() == before
 
@@ -244,7 +244,7 @@ def test_a_reading_handle_may_only_preview(tmp_path: Path) -> None:
 def test_a_killed_preview_is_cleared_away(tmp_path: Path) -> None:
     path = tmp_path / "a.meh"
     with memory(path) as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         talk(db, turns=4)
         for suffix in (".preview", ".preview.lock"):
             (tmp_path / f"a.meh{suffix}").write_bytes(b"left behind")
@@ -254,7 +254,7 @@ def test_a_killed_preview_is_cleared_away(tmp_path: Path) -> None:
 
 def test_time_is_over_and_the_next_dream_goes_on(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         talk(db)
         report = db.dream(max_seconds=0)
         assert (report.state, report.number, report.stages) == ("stopped", None, ())

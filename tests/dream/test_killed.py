@@ -32,7 +32,10 @@ def dreamer(link: Connection, path: str, mode: str, at_stage: int, after: int) -
 
     pipeline.BATCH_RECORDS = 4  # many small commits
     with memory(Path(path), mode=mode) as db:
-        stages = [Stage(partial(halting, plan, number), name=plan.__name__) for number, plan in enumerate(plans)]
+        stages = [
+            Stage(partial(halting, plan, number), plan.__name__, by_scene=number == 1)
+            for number, plan in enumerate(plans)
+        ]
         dreams_with(db, *stages)
         link.send(db.dream().state)
 
@@ -48,13 +51,13 @@ def test_a_killed_dream_is_gone_on_with(tmp_path: Path, start: Starter, at_stage
     path = tmp_path / "a.meh"
     fill(path)
     with memory(copied(path, tmp_path / "b.meh")) as db:
-        dreams_with(db, Stage(rename), Stage(fuse)).dream()
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True)).dream()
         wanted = exported(db, tmp_path / "e")
     worker = start(dreamer, str(path), "exclusive", at_stage, after)
     assert worker.hear() == "here"
     worker.kill()
     with memory(path) as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         assert db.verify(deep=True).ok
         left = db.dreams.list().items
         assert not left or (left[0].state, left[0].undoable) == ("running", True)
@@ -85,7 +88,7 @@ def other_dreamer(link: Connection, path: str, number: int) -> None:
     """Dreams again and again, beside others, until nothing is fresh."""
     pipeline.BATCH_RECORDS = 4
     with memory(Path(path), mode="shared") as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         link.send("ready")
         link.recv()
         for _ in range(4):
@@ -112,7 +115,7 @@ def test_two_processes_dream_at_once(tmp_path: Path, start: Starter) -> None:
         worker.tell("end")
         worker.finish()
     with memory(path) as db:
-        dreams_with(db, Stage(rename), Stage(fuse)).dream()
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True)).dream()
         after = {message.id: message.text for message in db.archive.list(limit=1000).items}
         assert words.items() <= after.items()
         assert all_fused_once(db)

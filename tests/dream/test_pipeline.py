@@ -38,7 +38,7 @@ def exported(db: DB, path: Path) -> bytes:
 
 def test_a_dream_fuses_and_undo_takes_it_back(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         (scene,) = set(talk(db))
         before = exported(db, tmp_path / "before")
         report = db.dream()
@@ -62,7 +62,7 @@ def test_a_dream_fuses_and_undo_takes_it_back(tmp_path: Path) -> None:
 
 def test_nothing_new_leaves_no_trace(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         talk(db)
         assert db.dream().number == 1
         commit = db.stats().commit
@@ -75,7 +75,7 @@ def test_nothing_new_leaves_no_trace(tmp_path: Path) -> None:
 def test_a_preview_changes_nothing_and_tells_what_will_happen(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "a.meh"
     with memory(path, mode=mode) as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         talk(db)
         db.checkpoint()
         before = path.read_bytes()

@@ -47,7 +47,7 @@ def name_after_topics(desk: Desk) -> Iterator[Change]:
 
 def test_the_newest_goes_first(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         states = []
         for number in range(3):
             talk(db, f"s{number}", start=NOW - number * 60 * MINUTE - 60 * MINUTE)
@@ -86,7 +86,7 @@ def test_what_a_dream_deleted_comes_back(tmp_path: Path) -> None:
 
 def test_a_reply_that_came_meanwhile_stays(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         (scene,) = set(talk(db, turns=2))
         topic = db.topics.list(scene).items[0]
         db.dream()
@@ -102,7 +102,7 @@ def test_a_reply_that_came_meanwhile_stays(tmp_path: Path) -> None:
 
 def test_what_something_refers_to_stays_whole(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         (scene,) = set(talk(db, turns=4))
         db.dream()
         fused = [topic for topic in db.topics.list(scene).items if topic.children]
@@ -122,7 +122,7 @@ def test_an_erased_word_never_comes_back(tmp_path: Path, keep: bool, undo_first:
     """It is gone from the journal's explanations, from what a dream made of it, and from what undoing restores."""
     path = tmp_path / "a.meh"
     with memory(path) as db:
-        dreams_with(db, Stage(quote), Stage(name_after_topics), Stage(fuse))
+        dreams_with(db, Stage(quote), Stage(name_after_topics), Stage(fuse, by_scene=True))
         talk(db, turns=3)
         found = db.search(f"the {SECRET} is in the attic", NOW - MINUTE, session="one")
         db.update(found.new_topic_id, "noted", NOW - MINUTE)
@@ -146,7 +146,7 @@ def test_an_erased_word_never_comes_back(tmp_path: Path, keep: bool, undo_first:
 
 def test_after_a_compaction_without_history_it_says_so(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         talk(db)
         db.dream()
         db.compact(keep_history=True)
@@ -177,7 +177,7 @@ def test_only_dreams_that_changed_something_are_in_the_way(tmp_path: Path) -> No
 
 def test_diff_is_paged(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         talk(db, turns=12)
         db.dream()
         whole = db.dreams.diff(1, limit=1000).items
@@ -207,7 +207,7 @@ def test_a_dream_undone_by_another_handle_ends(tmp_path: Path) -> None:
             other.dreams.undo(1)
             yield from fuse(desk)
 
-        dreams_with(db, Stage(rename), Stage(undone_meanwhile), Stage(fuse, "more"))
+        dreams_with(db, Stage(rename), Stage(undone_meanwhile, by_scene=True), Stage(fuse, "more", by_scene=True))
         report = db.dream()
         assert (report.state, len(report.stages)) == ("undone", 2)
         assert report.stages[1].skipped == {"the dream was undone meanwhile": 3}
