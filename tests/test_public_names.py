@@ -14,7 +14,7 @@ import pytest
 
 import memhop
 from memhop import api
-from memhop.api import backups, db, rotation
+from memhop.api import backups, db, dreaming, rotation
 from memhop.api import results as results_package
 from memhop.api.namespace import Namespace
 from memhop.api.results import base
@@ -38,7 +38,15 @@ def _all(package: ModuleType, parent: type) -> list[type]:
 
 NAMESPACES = _all(api, Namespace)
 RESULTS = _all(results_package, base.Result)
-CLASSES = [db.DB, *_classes(backups), *_classes(rotation), *NAMESPACES, *RESULTS, *_classes(errors)]
+CLASSES = [
+    db.DB,
+    *_classes(backups),
+    *_classes(rotation),
+    *_classes(dreaming),
+    *NAMESPACES,
+    *RESULTS,
+    *_classes(errors),
+]
 
 
 def test_every_result_is_offered_in_one_place() -> None:

@@ -153,7 +153,8 @@ class Dreamer:
             trigger=trigger,
             settings=Settings(self._settings.max_share, self._settings.min_topics),
             ledger=ledger,
-            stopping=lambda: self._closing.is_set() or (deadline is not None and time.monotonic() >= deadline),
+            stopping=lambda: deadline is not None and time.monotonic() >= deadline,
+            leaving=self._closing.is_set,
         )
         if outcome.error is not None:
             raise outcome.error

@@ -97,7 +97,6 @@ class Erasure:
         self._store = store
         self._batch = batch
         self._referring: dict[int, Kind] = {}
-        self._concerned: set[int] = set()  # scenes that something was said in
         self._texts: list[str] | None = []  # that go; None: one of them cannot be read
 
     def erase(self, ids: Iterable[int]) -> None:
@@ -109,7 +108,7 @@ class Erasure:
                 waiting += self._erase_one(waiting.pop(), spaces)
             waiting = [id_ for id_, kind in self._referring.items() if self._means_nothing(kind, id_)]
         self._draw_anew()
-        made = self.gone.keys() | self.blanked | self._referring.keys() | self._concerned
+        made = self.gone.keys() | self.blanked | self._referring.keys()
         if struck := strike_out(self._store, self._batch, made, self._texts):
             self.reached["entries of the dream journal"] += struck
 
@@ -182,7 +181,6 @@ class Erasure:
             if topic is None:
                 continue
             scene = self._readable(Scene, topic.scene)
-            self._concerned.add(topic.scene)
             if scene is not None:
                 if _is_named_after(scene, message):
                     scene = msgspec.structs.replace(scene, name=dated(scene.created_at))
@@ -210,11 +208,11 @@ class Erasure:
             )
 
     def _take_terms(self, scene: int) -> None:
-        """The hashes of a scene's telling terms; without a state, the next dream draws them anew from what is left."""
-        engram = self._batch.find(Engram, engram_id(scene)) if engram_id(scene) not in self.gone else None
-        if engram is not None and engram.terms:
+        """The hashes of a scene's telling words; without a state, the next dream draws them anew from what is left."""
+        engram = None if engram_id(scene) in self.gone else self._batch.find(Engram, engram_id(scene))
+        if engram is not None and (engram.terms or engram.state):
             self._batch.strike(msgspec.structs.replace(engram, terms=(), state=0))
-            self.reached["terms of scenes"] += 1
+            self.reached["words of scenes"] += 1
 
     def _blank_fused(self, id_: int) -> None:
         """Topics fused from this one, and from those: what they say was drawn from words that go."""

@@ -39,6 +39,7 @@ class Compress:
     """See the module."""
 
     name = "compress"
+    by_scene = True
 
     def plan(self, desk: Desk) -> Iterator[Change]:
         store = desk.store

@@ -1,9 +1,9 @@
 """What a dream may do. Every proposal passes here, whatever the stage or the model behind it thought of.
 
     deletes     engrams, hyperedges, derived profile lines; nothing else, ever
-    writes      the same, scenes, topics and entries of the profile's history; into a message no more than its scene and
-                topic, and no message is taken out of a topic. Notes, cards, facts, knowledge and what the host said of
-                itself are not a dream's to write
+    writes      the same, scenes, topics and the history of the profile, whose newest entry takes the place of the
+                oldest; into a message no more than its scene and topic, and no message is taken out of a topic. Notes,
+                cards, facts, knowledge and what the host said of itself are not a dream's to write
     leaves      scenes and topics that are pinned, or were edited by the host, and the topics of a pinned scene. A
                 scene's counters go on
     keeps       a fused topic that was undone away; references to what is there, of the right kind
@@ -28,8 +28,7 @@ from memhop.repo.record import Kind, Record
 from memhop.repo.references import may_name, references
 
 DELETABLE = frozenset({Kind.ENGRAM, Kind.HYPEREDGE, Kind.PROFILE_LINE})
-WRITABLE = DELETABLE | {Kind.SCENE, Kind.TOPIC}  # also over what is there
-ADDABLE = WRITABLE | {Kind.PROFILE_CHANGE}
+WRITABLE = DELETABLE | {Kind.SCENE, Kind.TOPIC, Kind.PROFILE_CHANGE}  # new, and over what is there
 LEAST_TOUCHED = 50  # records that a run may change however few there are
 
 CHANGED = "changed meanwhile"
@@ -76,7 +75,7 @@ class Guard:
             self._touched = touched
             self._made.update(record.id for record in change.puts if now.kind_of(record.id) is None)
         elif reason in (CHANGED, UNFINISHED, BUDGET):
-            self._unfinished.update(_scenes_of(change))
+            self._unfinished.update(scenes_of(change))
         return reason
 
     def _closes(self, record: Record, now: Now) -> bool:
@@ -94,7 +93,7 @@ def _against_the_rules(change: Change, now: Now, undone: Callable[[], Collection
     for record in change.puts:
         before = now.record(record.id)
         if before is None or type(before) is not type(record):
-            if record.KIND not in ADDABLE:
+            if record.KIND not in WRITABLE:
                 return f"a {_name(record)} is not a dream's to write"
             if isinstance(record, Topic) and record.children and record.id in undone():
                 return "undone before"
@@ -161,7 +160,8 @@ def _costly(change: Change, now: Now) -> list[Record]:
     return found
 
 
-def _scenes_of(change: Change) -> set[int]:
+def scenes_of(change: Change) -> set[int]:
+    """The scenes that a change writes to, or into."""
     return {
         record.id if isinstance(record, Scene) else record.scene
         for record in change.puts

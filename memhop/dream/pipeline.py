@@ -1,10 +1,12 @@
 """One dream: stages plan, their changes are applied in bounded commits, and a journal says what was done.
 
 A stage is asked for its changes while no lock is held, so that whoever remembers and recalls meanwhile waits for one
-commit of some hundred records at most, and never for a model. What was proposed is committed whenever `BATCH_RECORDS`
-are together, and before it is waited for the next time after a model was asked; each commit holds its step of the
-journal and the report so far. So a dream that is killed leaves whole commits, and what they did not finish is still
-fresh: the next dream goes on there. Where commits begin and end does not depend on time, only on what is proposed.
+commit of some hundred records at most, and never for a model. What was proposed is committed when `BATCH_RECORDS` are
+together, or a model was asked since; each commit holds its step of the journal and the report so far. Of a stage that
+works scene by scene (`Stage.by_scene`), what it says about one scene is one commit, however much it is: half of it
+would be planned anew on top of itself by the next dream. So a dream that is killed leaves whole commits, and what they
+did not finish is still fresh, as if nobody had begun it. Where commits begin and end does not depend on time, only on
+what is proposed.
 
 A dream that changes nothing and asks no model leaves no trace.
 """
@@ -19,9 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from memhop.common.errors import ChatError
-from memhop.dream.guard import LEAST_TOUCHED, Guard
+from memhop.dream.guard import LEAST_TOUCHED, Guard, scenes_of
 from memhop.dream.stage import Change, Desk, Stage
 from memhop.repo.dreams import Dream, DreamStep, steps_of
+from memhop.repo.l2_context import Scene
 from memhop.repo.record import Kind, all_of
 
 if TYPE_CHECKING:
@@ -124,6 +127,7 @@ def run(
     settings: Settings | None = None,
     ledger: Ledger | None = None,
     stopping: Callable[[], bool] = lambda: False,
+    leaving: Callable[[], bool] = lambda: False,
 ) -> Outcome:
     """Run the stages, one after another.
 
@@ -133,12 +137,15 @@ def run(
     Args:
         now_ms: What the stages take for now.
         scene: Only this one; 0: all that are fresh.
-        stopping: Asked between changes.
+        stopping: Whether to end as soon as the scene that is worked on is finished. Asked between changes.
+        leaving: Whether to end at once; what is not finished about a scene is left.
 
     Raises:
         StorageError, WriteRefused: the disk failed. What was committed before stays.
     """
-    return _Run(store, now_ms, scene, trigger, settings or Settings(), ledger or Ledger(), stopping).through(stages)
+    return _Run(store, now_ms, scene, trigger, settings or Settings(), ledger or Ledger(), stopping, leaving).through(
+        stages
+    )
 
 
 class _Run:
@@ -151,12 +158,14 @@ class _Run:
         settings: Settings,
         ledger: Ledger,
         stopping: Callable[[], bool],
+        leaving: Callable[[], bool],
     ) -> None:
         self._store = store
         self._now_ms = now_ms
         self._settings = settings
         self._ledger = ledger
         self._asked_to_stop = stopping
+        self._asked_to_leave = leaving
         self._taken_back = False
         self._tallies: list[_Tally] = []
         self._steps = 0
@@ -180,7 +189,10 @@ class _Run:
         return Outcome(self._dream, error)
 
     def _stopping(self) -> bool:
-        return self._taken_back or self._asked_to_stop()
+        return self._leaving() or self._asked_to_stop()
+
+    def _leaving(self) -> bool:
+        return self._taken_back or self._asked_to_leave()
 
     def _go_through(self, stage: Stage) -> Exception | None:
         tally = _Tally(stage.name)
@@ -189,20 +201,30 @@ class _Run:
         error: Exception | None = None
         waiting: list[Change] = []
         records, settled = 0, spent
+        about: set[int] = set()
+        by_scene = getattr(stage, "by_scene", False)
         try:
             for change in self._planned(stage, tally):
+                before, about = about, scenes_of(change) if by_scene else set()
+                if before.isdisjoint(about):  # here one commit may end and the next begin
+                    if self._stopping():
+                        break
+                    if records >= BATCH_RECORDS or self._ledger.spent() != settled:
+                        self._count(tally, spent, begun)
+                        self._apply(waiting, tally)
+                        waiting, records, settled = [], 0, self._ledger.spent()
                 waiting.append(change)
                 records += len(change.puts) + len(change.deletes)
-                if records >= BATCH_RECORDS or self._ledger.spent() != settled:
-                    self._count(tally, spent, begun)
-                    self._apply(waiting, tally)
-                    waiting, records, settled = [], 0, self._ledger.spent()
         except ChatError as failed:
             tally.notice = " ".join(str(failed).split())[:NOTICE_CHARS]
         except Exception as failed:
             error = failed
             tally.notice = f"it broke off with {type(failed).__name__}"
         self._count(tally, spent, begun)
+        if about and (error is not None or tally.notice or self._leaving()) and not _closed(waiting, about):
+            kept = [change for change in waiting if scenes_of(change).isdisjoint(about)]
+            tally.skip("its scene was not finished", len(waiting) - len(kept))
+            waiting = kept
         self._apply(waiting, tally)
         return error
 
@@ -222,10 +244,10 @@ class _Run:
             stopping=self._stopping,
         )
         for change in stage.plan(desk):
+            if self._leaving():
+                return
             tally.proposed += 1
             yield change
-            if self._stopping():
-                return
 
     def _apply(self, changes: list[Change], tally: _Tally) -> None:
         if not changes or self._taken_back:
@@ -310,6 +332,12 @@ class _Run:
             dreams = self._store.listed(Dream, all_of(Kind.DREAM), limit=_ALL)
             self._undone = {id_ for _, dream in dreams for id_ in dream.undone}
         return self._undone
+
+
+def _closed(changes: list[Change], about: set[int]) -> bool:
+    """Whether the last word about a scene is that it has been looked at."""
+    last = changes[-1].puts
+    return len(last) == 1 and isinstance(last[0], Scene) and last[0].id in about and not last[0].fresh
 
 
 def _odd(change: Change) -> str:

@@ -59,7 +59,11 @@ class Desk(NamedTuple):
 
 
 class Stage(Protocol):
-    """One stage. Stages run one after another, each on what those before it have written."""
+    """One stage. Stages run one after another, each on what those before it have written.
+
+    A stage that plans on all of a scene, and then says that the scene has been looked at, sets `by_scene = True`: what
+    it proposes about one scene, in a row, is made in one commit, or, if the dream ends in the middle of it, not at all.
+    """
 
     @property
     def name(self) -> str:

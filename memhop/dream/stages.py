@@ -10,7 +10,12 @@ if TYPE_CHECKING:
 
 def stages_of(*, model: bool) -> tuple[Stage, ...]:
     """All stages; those that only a model can do are left out without one."""
-    return enriching(model=model)
+    from memhop.dream.compress import Compress
+    from memhop.dream.engrams import Engrams
+    from memhop.dream.placing import Placing
+    from memhop.dream.profile import ProfileStage
+
+    return Placing(), *enriching(model=model), Compress(), Engrams(), ProfileStage()
 
 
 def enriching(*, model: bool) -> tuple[Stage, ...]:

@@ -13,15 +13,18 @@ NONE = -1
 
 
 class Neighbours:
-    """For each unit the previous and next live unit with the same value, in order of arrival. Value 0 joins nobody.
+    """For each unit the previous and next live unit with the same value, in order of time. Value 0 joins nobody.
+
+    Of equal times the one that arrived first is first. Arrival alone would not do: a record that is written again keeps
+    its ordinal, and gets another one when the units are built anew.
 
     Units with one value are a *group*; groups are numbered from 0 in no order of meaning.
     """
 
-    def __init__(self, values: NDArray[Any], live: NDArray[np.bool_]) -> None:
-        """Link all units. Cost: one stable sort, and O(distinct values)."""
+    def __init__(self, values: NDArray[Any], live: NDArray[np.bool_], times: NDArray[np.int64]) -> None:
+        """Link all units. Cost: one stable sort by two keys, and O(distinct values)."""
         linked = np.flatnonzero(live & (values != 0))
-        linked = linked[np.argsort(values[linked], kind="stable")]
+        linked = linked[np.lexsort((times[linked], values[linked]))]
         same = values[linked[1:]] == values[linked[:-1]]
         previous = np.full(len(values), NONE, np.int32)
         following = np.full(len(values), NONE, np.int32)
@@ -48,25 +51,36 @@ class Neighbours:
         """(group by ordinal, -1 for none; live units by group); valid until the next change."""
         return self._groups.view, self._sizes.view
 
-    def append(self, value: int) -> None:
-        """A new live unit behind all others. O(1)."""
+    def append(self, value: int, time: int, times: NDArray[np.int64]) -> None:
+        """A new live unit. O(1), and the units of the same value that are newer.
+
+        Args:
+            value: Not 0.
+            times: Of all units before it.
+        """
         ordinal = len(self._previous)
-        if not value:
-            for column in (self._previous, self._next, self._groups):
-                column.append(NONE)
-            return
         group = self._numbers.setdefault(value, len(self._numbers))
         if group == len(self._last):
             self._last.append(NONE)
             self._sizes.append(0)
-        before = int(self._last.view[group])
+        before, after = int(self._last.view[group]), NONE
+        while before != NONE and times[before] > time:
+            before, after = int(self._previous.view[before]), before
         self._previous.append(before)
-        self._next.append(NONE)
+        self._next.append(after)
         self._groups.append(group)
         if before != NONE:
             self._next.view[before] = ordinal
-        self._last.view[group] = ordinal
+        if after != NONE:
+            self._previous.view[after] = ordinal
+        else:
+            self._last.view[group] = ordinal
         self._sizes.view[group] += 1
+
+    def append_alone(self) -> None:
+        """A new live unit of value 0. O(1)."""
+        for column in (self._previous, self._next, self._groups):
+            column.append(NONE)
 
     def remove(self, ordinal: int) -> None:
         """A unit died: join those on both sides of it. O(1)."""

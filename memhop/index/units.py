@@ -49,6 +49,7 @@ from memhop.index.neighbours import Neighbours
 from memhop.index.parts import Part, Sections, damaged, narrow_section, narrowed, section
 
 OWN: Final = 0xFFFFFFFF  # in place of a part number
+_TIME: Final = "at"  # the label that neighbours are ordered by
 _ID: Final = "id"  # the name of the ids among the columns of the delta
 _CODES: Final = {"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "i1": "b", "i2": "h", "i4": "i", "i8": "q"}
 
@@ -223,7 +224,10 @@ class UnitTable:
         ordinal = self._starts[-1] + len(self._delta) // self._row.size
         self._delta += self._row.pack(id_, *row)
         for name, neighbours in self._neighbours.items():
-            neighbours.append(row[self._order[name]])
+            if value := row[self._order[name]]:
+                neighbours.append(value, row[self._order[_TIME]] if _TIME in self._order else 0, self._times())
+            else:
+                neighbours.append_alone()
         self._recent[id_] = ordinal
         self._count += 1
         return ordinal
@@ -251,18 +255,24 @@ class UnitTable:
             raise InvalidRequest(f"{ordinal} is no live unit", field="ordinal")
         self._check(name, value)
         self._column(name).view[ordinal] = value
+        if name == _TIME:
+            self._neighbours.clear()
         self._neighbours.pop(name, None)
         if ordinal < self._starts[-1]:
             self._newly_patched.add(ordinal)
 
     def neighbours(self, name: str) -> Neighbours:
-        """The live units with the same value of this label, linked in order of arrival; valid until the next change.
+        """The live units with the same value of this label, linked in order of time; valid until the next change.
 
         Cost: one sort at the first call and after `set` of that label; then O(1) per `add` and `delete`.
         """
         if name not in self._neighbours:
-            self._neighbours[name] = Neighbours(self.column(name), self.live)
+            self._neighbours[name] = Neighbours(self.column(name), self.live, self._times())
         return self._neighbours[name]
+
+    def _times(self) -> NDArray[np.int64]:
+        """When each unit was so; where no label says it, all at once."""
+        return self.column(_TIME) if _TIME in self._order else np.zeros(self.size, np.int64)
 
     def seal(self, first_part: int) -> Sections:
         """Merge parts[first_part:] and the delta into the sections of one part, leaving out dead units.

@@ -15,6 +15,8 @@
     reading       a question and a candidate, side by side
     states        the present and the past of one subject
     rerank        the best few looked at closely, with `values`, `reading` and `states`
+    force         of several dated facts on one subject the one of the time asked about
+    knowledge     one graph: nodes by words or type, what lies around a node, shortest ways
     association   spreading activation over L1
     packing       hits -> a context text within a token budget, fenced as data
     recall        the whole path; writes nothing

@@ -26,8 +26,8 @@ from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
 from memhop.search.force import in_force
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
-from memhop.search.reading import question
-from memhop.search.rerank import Candidate, rerank
+from memhop.search.reading import Candidate, question
+from memhop.search.rerank import rerank
 from memhop.search.sparse import Scores, Workspace, union
 from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights, weights_of
 
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from memhop.repo.views import Views
 
 _WORD = re.compile(r"\w+")
-_SPEAK_FOR_THEMSELVES = 10  # best units of a layer, which bring others to mind and are not passed by them
+_SPEAK_FOR_THEMSELVES = 10  # best units of a layer, which are not passed by what is only brought to mind
+_BRINGING = 3  # best units of a layer, whose scenes bring others to mind
 _START_HITS = 5  # whose scenes bring others to mind, in the reply
 USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 30  # candidates whose usage is looked up
@@ -300,7 +301,7 @@ class Recaller:
             if record is None:
                 unreadable += 1
                 continue
-            if isinstance(record, Topic) and record.sources and told.issuperset(record.sources):
+            if isinstance(record, Topic) and record.sources and not record.edited and told.issuperset(record.sources):
                 continue  # all that it cites is there, word for word
             told.add(record.id)
             fused, mine = fused_by_layer[placed.layer]
@@ -352,20 +353,21 @@ class Recaller:
         records: _Records,
         spreading: Spreading,
     ) -> fusion.Fused:
-        """The layer with a little more for units of scenes which the scenes of its best units bring to mind."""
+        """The layer with a little more for units of the scenes which those of its best units bring to mind most."""
         scenes = views.units.column("scene")[docs]
         if not weights.association or not scenes.any():
             return fused
         ids = views.units.ids[docs]
         start: dict[int, float] = {}
         best = _best_first(fused, ids, _SPEAK_FOR_THEMSELVES).tolist()
-        for row in best:
+        for row in best[:_BRINGING]:
             record = records.get(int(ids[row]))
             if isinstance(record, Message) and record.scene:
                 start.setdefault(record.scene, float(fused.total[row] / fused.total[best[0]]))
-        reached = {label("scene", id_): activation for id_, activation in spreading.activate(start).items()}
-        if not reached:
+        strongest = spreading.strongest(start, LIMITS.associated)
+        if not strongest:
             return fused
+        reached = {label("scene", id_): activation / strongest[0][1] for id_, activation in strongest}
         labels = np.array(sorted(reached), np.uint64)
         places = np.minimum(np.searchsorted(labels, scenes), len(labels) - 1)
         activation = np.where(
@@ -389,7 +391,7 @@ class Recaller:
         records: _Records,
     ) -> fusion.Fused:
         """The layer with its best candidates read again, see `rerank`; all of them stay before the others."""
-        if not (weights.value or weights.exact or weights.order or weights.current):
+        if not (weights.value or weights.exact or weights.order or (weights.current and query.when is not None)):
             return fused
         rows, candidates = [], []
         best = _best_first(fused, ids, RERANK.candidates)
@@ -400,7 +402,7 @@ class Recaller:
             record = records.get(int(ids[row]))
             if isinstance(record, Note | Message):
                 rows.append(row)
-                candidates.append(Candidate(record.text, record.at, float(fused.total[row])))
+                candidates.append(_candidate(record, float(fused.total[row])))
         if len(rows) < 2:
             return fused
         uses = scored.words.uses
@@ -452,6 +454,12 @@ def _in_force(fused: fusion.Fused, query: Query, ids: NDArray[np.uint64], record
     current = np.zeros(len(fused.total))
     current[rows] = added
     return fusion.Fused(fused.total + current, fused.parts | {"current": current}, fused.evidence)
+
+
+def _candidate(record: Note | Message, score: float) -> Candidate:
+    if isinstance(record, Note):
+        return Candidate(record.text, record.at, score)
+    return Candidate(record.text, record.at, score, record.speaker or record.role, record.session)
 
 
 def _worth(use: channels.TermUse, views: Views) -> float:

@@ -14,11 +14,13 @@ from tests.support.stages import Stage, fuse, rename
 
 
 def talk(db: DB, session: str = "one", turns: int = 8, start: int = NOW - DAY) -> list[str]:
-    """A conversation in the agent loop; the ids of its scenes."""
-    scenes = []
+    """A conversation in the agent loop; the ids of its scenes. One that is new begins a scene."""
+    scenes: list[str] = []
+    new = not db.archive.list(session=session, limit=1).items
     for number in range(turns):
         at = start + number * MINUTE
-        found = db.search(f"the kayak leaks at seam {number}", at, session=session)
+        text = f"the kayak leaks at seam {number}"
+        found = db.search(text, at, session=session, auto_create=new and not scenes)
         db.update(found.new_topic_id, f"varnish seam {number} twice", at + 1)
         scenes.append(found.scene_id)
     return scenes
@@ -36,7 +38,7 @@ def exported(db: DB, path: Path) -> bytes:
 
 def test_a_dream_fuses_and_undo_takes_it_back(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(fuse))
+        dreams_with(db, Stage(fuse, by_scene=True))
         (scene,) = set(talk(db))
         before = exported(db, tmp_path / "before")
         report = db.dream()
@@ -60,7 +62,7 @@ def test_a_dream_fuses_and_undo_takes_it_back(tmp_path: Path) -> None:
 
 def test_nothing_new_leaves_no_trace(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         talk(db)
         assert db.dream().number == 1
         commit = db.stats().commit
@@ -73,7 +75,7 @@ def test_nothing_new_leaves_no_trace(tmp_path: Path) -> None:
 def test_a_preview_changes_nothing_and_tells_what_will_happen(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "a.meh"
     with memory(path, mode=mode) as db:
-        dreams_with(db, Stage(rename), Stage(fuse))
+        dreams_with(db, Stage(rename), Stage(fuse, by_scene=True))
         talk(db)
         db.checkpoint()
         before = path.read_bytes()

@@ -56,13 +56,14 @@ class Model:
         groups, sizes = neighbours.groups
         numbers: dict[int, int] = {}
         for ordinal, row in enumerate(rows):
-            same = [
-                other
+            same = sorted(
+                (candidate[1]["at"], other)
                 for other, candidate in enumerate(rows)
                 if row and candidate and candidate[1]["session"] == row[1]["session"] != 0
-            ]
-            assert previous[ordinal] == max((other for other in same if other < ordinal), default=-1)
-            assert following[ordinal] == min((other for other in same if other > ordinal), default=-1)
+            )
+            place = same.index((row[1]["at"], ordinal)) if row and same else 0
+            assert previous[ordinal] == (same[place - 1][1] if place else -1)
+            assert following[ordinal] == (same[place + 1][1] if place + 1 < len(same) else -1)
             if row and row[1]["session"]:
                 assert numbers.setdefault(row[1]["session"], int(groups[ordinal])) == groups[ordinal]
                 assert sizes[groups[ordinal]] == len(same)

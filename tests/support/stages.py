@@ -15,8 +15,9 @@ from memhop.repo.record import Kind, Record, all_of
 class Stage:
     """A stage made of a function."""
 
-    def __init__(self, plan: Callable[[Desk], Iterable[Change]], name: str = "") -> None:
+    def __init__(self, plan: Callable[[Desk], Iterable[Change]], name: str = "", *, by_scene: bool = False) -> None:
         self.name = name or plan.__name__
+        self.by_scene = by_scene
         self._plan = plan
 
     def plan(self, desk: Desk) -> Iterator[Change]:

@@ -4,7 +4,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
     base        Result and Page
-    dreams      dreams and what they changed
+    dreams      dreams and exports
     erasure     what forgetting returns
     knowledge   graphs, nodes, edges and facts
     layers      records of the layers
