@@ -3,9 +3,9 @@
     python -m benches.costs [--write]
 
 Each public call that can reach a model is made once, on a memory of twelve turns with replies, opened in four ways:
-without a model, with an embedder (all turns have their vectors), with a chat model, and with a chat model that is asked
-while turns are stored. The service counts a token for four bytes. The table stands in INTEGRATION_GUIDE.md; `--write` puts it there, and a test
-compares the two.
+without a model, with an embedder (all turns have their vectors), with a chat model, and with a chat model that is
+asked while turns are stored. The service counts a token for four bytes. The table stands in INTEGRATION_GUIDE.md;
+`--write` puts it there, and a test compares the two.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ import memhop
 GUIDE = (Path(__file__).resolve().parent.parent / "INTEGRATION_GUIDE.md").read_text("utf-8")
 METHODS = (
     "Open OpenWithEncoder Search Update Dream Checkpoint Close IsClosed HasActiveScenes GetL0 UpdateL0 ListScenes "
-    "SceneContext ActiveSceneIDs MergeScenes DeleteTopic DeleteScene RefineTopicKeywords GetL3 ListL3 ImportL3 UpdateL3 "
-    "DeleteL3 QueryL3Nodes QueryL3Subgraph SearchL4 GetArchive AppendL4Message ImportCapability GetCapability "
+    "SceneContext ActiveSceneIDs MergeScenes DeleteTopic DeleteScene RefineTopicKeywords GetL3 ListL3 ImportL3 "
+    "UpdateL3 DeleteL3 QueryL3Nodes QueryL3Subgraph SearchL4 GetArchive AppendL4Message ImportCapability GetCapability "
     "UpdateCapability DeleteCapability ListCapabilities ActivateCapability RecordCapabilityUsage AppendTrajectory "
     "ReadTrajectory DeleteTrajectory TrajectoryStats Crystallize"
 ).split()

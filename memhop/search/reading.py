@@ -42,7 +42,7 @@ _MARKS = re.compile(r"[’']")
 
 
 class Candidate(NamedTuple):
-    """A text, its time (Unix ms), and its score so far (> 0). Of a turn: who spoke, and in which session, "" if unknown."""
+    """A text, its time (Unix ms), its score so far (> 0); of a turn who spoke, and in which session ("" if unknown)."""
 
     text: str
     at: int
