@@ -16,6 +16,11 @@ A text does not tell of the subject if it is a look-alike, about something else:
 less well, or one that lacks what the question names exactly. Nor is there a subject where more than a few texts tell
 of it: that is a topic. Where the best one has little of the question, time tells apart only its equals.
 
+Where a question is about who asks ("do I run?"), the best one is the best of those that speak of who says it, and what
+shares but one word with it must do so, too. Of two turns of a conversation the later one tells a new state if the same
+person tells it on another occasion, or if it speaks of a change: most of what is said in one session goes on from what
+was said before, and the other speaker takes up its words. A turn that asks tells nothing.
+
 The state that held at the time asked about is lifted just above the others, and they keep their order by time behind
 it. No text is lifted by more than a bound, and none is lowered.
 """
@@ -184,9 +189,7 @@ def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> b
 
 
 def _told_anew(best: Reading, other: Reading) -> bool:
-    """Whether of two turns the later one may tell a new state: what the same person tells on another occasion, or what
-    speaks of a change. In one conversation most of what is said of a subject goes on from what was said before, and
-    the other speaker takes up its words. Notes have neither speaker nor session, and each stands for itself."""
+    """Whether of two turns the later one may tell a new state. A note, which has no session, stands for itself."""
     earlier, later = sorted((best, other), key=lambda reading: reading.at)
     if later.asks or earlier.asks:
         return False

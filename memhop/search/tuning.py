@@ -5,7 +5,9 @@ halving or doubling any of them but the kernel moves the mean of recall@5, @10 a
 Weights of notes: on the observations of the same conversations as isolated notes, where the data leave the semantic
 weight open between 0.25 and 2, and on questions that share no word with their note, which need the larger one.
 What reads the best candidates again: on the packs of look-alikes and present values as far as not held, within
-what the observations bear, which a larger `current` or `states` costs first places. Turns gain nothing from it.
+what the observations bear, which a larger `current` or `states` costs first places. Of turns only `current`, on the
+pack of contradictions as far as not held: from 0.5 to 0.85 alike there, with less of it fewer new states come first;
+LoCoMo, which asks for none, loses 1.2 points of recall@1 and next to nothing of recall@5, @10 and @20.
 `rare_tokens`: on the same, from 0.6 to 0.8 alike; 1 loses a point of recall@5 on notes, 0 as much of recall@1.
 Weights with a contextual model (`CONTEXTUAL`): likewise, with all-MiniLM-L6-v2; late from 0.5 to 1.5 gives the same.
 """

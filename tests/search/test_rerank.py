@@ -274,6 +274,45 @@ def test_whatever_is_asked_of_whatever(text: str, texts: list[str], when: When |
     assert parts == rerank(question(text, terms), when, candidates, ALL)
 
 
+class TestTurns:
+    """Turns were ordered by their words alone, so that what was said of a subject first stayed first for good."""
+
+    def order(self, text: str, *turns: Candidate) -> list[int]:
+        weights = Weights(current=0.5)
+        parts = rerank(asked(text), When(), turns, weights).get("current", [0.0] * len(turns))
+        return sorted(range(len(turns)), key=lambda row: (-turns[row].score - parts[row], row))
+
+    @pytest.mark.parametrize(
+        ("old", "new", "lifted"),
+        [
+            (("Ann", "one"), ("Ann", "two"), True),  # told anew by the same person
+            (("", ""), ("", ""), True),  # nobody knows who spoke when
+            (("Ann", "one"), ("Ann", "one"), False),  # she goes on about it
+            (("Ann", "one"), ("Ben", "two"), False),  # he takes up her words
+        ],
+    )
+    def test_who_tells_it_and_on_which_occasion(self, old: tuple[str, str], new: tuple[str, str], lifted: bool) -> None:
+        earlier = Candidate("I love cilantro", DAY, 1.0, *old)
+        later = Candidate("I hate cilantro", 2 * DAY, 0.9, *new)
+        assert self.order("what about cilantro?", earlier, later) == ([1, 0] if lifted else [0, 1])
+
+    def test_whoever_tells_of_a_change_is_believed(self) -> None:
+        earlier = Candidate("Ottilie lives in Graz", DAY, 1.0, "Ann", "one")
+        later = Candidate("Ottilie moved to Linz", 2 * DAY, 0.9, "Ben", "one")
+        assert self.order("where does Ottilie live?", earlier, later) == [1, 0]
+
+    def test_a_turn_that_asks_tells_nothing(self) -> None:
+        earlier = Candidate("Ottilie lives in Graz", DAY, 1.0, "Ann", "one")
+        later = Candidate("Has Ottilie moved to Linz?", 2 * DAY, 0.9, "Ann", "two")
+        assert self.order("where does Ottilie live?", earlier, later) == [0, 1]
+
+    def test_a_question_about_who_asks_is_about_none_of_the_others(self) -> None:
+        tablets = Candidate("The tablets run Debian", DAY, 1.0, "Ann", "one")
+        mine = Candidate("I run every morning", 2 * DAY, 0.9, "Ann", "two")
+        stopped = Candidate("My doctor made me stop to run", 3 * DAY, 0.7, "Ann", "three")
+        assert self.order("do I run?", tablets, mine, stopped) == [0, 2, 1]
+
+
 class TestBounds:
     def test_of_a_long_text_the_surroundings_of_the_words_are_read(self) -> None:
         far = "x " * 10_000 + "the kayak weighs 12 kg" + " y" * 1_000_000
