@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from os.path import commonprefix
+from itertools import takewhile
 
 import pytest
 
@@ -28,10 +28,15 @@ def test_enough_pairs_in_fair_halves_and_two_languages(pack: Pack) -> None:
     assert len(set(every)) == len(every)
 
 
+def alike(one: str, other: str) -> int:
+    """How many characters they begin with together."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
 def test_look_alikes_differ_in_one_short_stretch() -> None:
     for pair in load("lookalikes").pairs:
         one, other = pair.turns
-        shared = len(commonprefix(pair.turns)) + len(commonprefix([one[::-1], other[::-1]]))
+        shared = alike(one, other) + alike(one[::-1], other[::-1])
         assert max(len(one), len(other)) - shared <= 14, pair.id
 
 
