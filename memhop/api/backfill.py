@@ -22,7 +22,7 @@ from memhop.models.sentences import in_light_of, sentences
 from memhop.repo import contexts, slabs
 from memhop.repo.l2_context import UNREFINED
 from memhop.repo.l4_archive import Message
-from memhop.repo.record import Kind, Layer
+from memhop.repo.record import REPEATS, Kind
 from memhop.repo.vectors import EmbedFailure, Space, failure_id, failures_in, space_id
 from memhop.search.semantics import Kept, answer, answer_with_tokens, kept_by, space_of, telling_tokens
 
@@ -150,8 +150,8 @@ def _waiting(
     Call it under the store's lock.
     """
     views = store.views
-    # What a fused topic says was said in messages, which have vectors; its own would only change what is rare.
-    wanted = views.units.live[start:end] & (views.units.column("layer")[start:end] != Layer.TOPICS)
+    # What repeats others is found by their vectors; its own would only change which tokens are rare.
+    wanted = views.units.live[start:end] & ((views.units.column("flags")[start:end] & REPEATS) == 0)
     waiting = np.flatnonzero(wanted) + start
     if space is not None:
         waiting = waiting[~_complete(views, space, kept, views.units.column("owner")[waiting])]

@@ -207,11 +207,11 @@ class Erasure:
             )
 
     def _take_terms(self, scene: int) -> None:
-        """The hashes of a scene's telling terms; without a state, the next dream draws them anew from what is left."""
-        engram = self._batch.find(Engram, engram_id(scene)) if engram_id(scene) not in self.gone else None
-        if engram is not None and engram.terms:
+        """The hashes of a scene's telling words; without a state, the next dream draws them anew from what is left."""
+        engram = None if engram_id(scene) in self.gone else self._batch.find(Engram, engram_id(scene))
+        if engram is not None and (engram.terms or engram.state):
             self._batch.strike(msgspec.structs.replace(engram, terms=(), state=0))
-            self.reached["terms of scenes"] += 1
+            self.reached["words of scenes"] += 1
 
     def _blank_fused(self, id_: int) -> None:
         """Topics fused from this one, and from those: what they say was drawn from words that go."""

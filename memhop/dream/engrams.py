@@ -6,7 +6,7 @@ to
     co_occurrence   scenes that share telling terms: from a Jaccard of the two sets of 0.15 on; the weight is the cosine
     semantic        scenes whose vectors point the same way, where the file has vectors: models differ in how near
                     unrelated texts are to each other, so a cosine is measured against those of a sample of scenes, as
-                    (c - median) / (1 - median), and must be among the largest tenth
+                    (c - median) / (1 - median), from 0.15 on, and must be among the largest tenth
     temporal        the scene before it in the same session
     causal          scenes that a note with links speaks of together, see `_causal`
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 TERMS: Final = 24  # of a scene
 SHARED: Final = 0.5  # how much the rarity of a term counts, see `wording`
-LEAST_JACCARD: Final = 0.15
+LEAST_SIMILARITY: Final = 0.15  # of an edge by terms or vectors
 DEGREE: Final = 8  # edges made from one scene by terms, and by vectors
 CANDIDATES: Final = 24  # scenes that are compared
 WITH_TERM: Final = 64  # newest scenes with a term that are candidates
@@ -242,7 +242,7 @@ class _Weaving:
             node = self._node(id_)
             terms = set(node.terms) if node is not None else set()
             both = len(mine & terms)
-            if both / max(1, len(mine | terms)) >= LEAST_JACCARD:
+            if both / max(1, len(mine | terms)) >= LEAST_SIMILARITY:
                 found.append((id_, both / sqrt(len(mine) * len(terms))))
         return _best(found)
 
@@ -261,8 +261,9 @@ class _Weaving:
         for id_, _ in likely:
             theirs = self._centroid(id_)
             cosine = float(mine @ theirs) if theirs is not None else 0.0
-            if cosine > least:
-                found.append((id_, min(1.0, (cosine - median) / (1.0 - median))))
+            weight = min(1.0, (cosine - median) / (1.0 - median))
+            if cosine > least and weight >= LEAST_SIMILARITY:
+                found.append((id_, weight))
         return _best(found)
 
     def _before(self, one: Woven) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memhop.index.tokenizer import query_terms, tokenize
-from memhop.repo.record import Layer
+from memhop.repo.record import REPEATS
 
 if TYPE_CHECKING:
     from memhop.repo.l4_archive import Message
@@ -58,8 +58,8 @@ class Wording:
             return
         with self._store.lock:
             views = self._store.views
-            said = views.units.live & (views.units.column("layer") != Layer.TOPICS)
-            for found in views.bm25.postings(missing, said, of="without topics"):
+            first = views.units.live & ((views.units.column("flags") & REPEATS) == 0)
+            for found in views.bm25.postings(missing, first, of="said first"):
                 # What nobody wrote so was cut differently in its surroundings, and tells nothing.
                 self._idf[found.term] = found.idf if found.frequency else 0.0
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from memhop.common.ids import key_hash
 from memhop.repo.l4_archive import dated
-from memhop.repo.record import Count, Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
+from memhop.repo.record import REPEATS, Count, Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
 
 DEEPEST = 4  # depth of what is cold
 
@@ -90,6 +90,7 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
             at=self.user_at,
             scene=label("scene", self.scene) if self.scene else 0,
             project=label("project", self.project),
+            flags=REPEATS if self.sources and not self.edited else 0,
         )
 
 

@@ -100,6 +100,7 @@ Span = tuple[Ms, Ms]  # half-open [from, to), from < to
 RoleName = Annotated[str, msgspec.Meta(pattern=r"\A(user|agent|system|tool)\Z")]
 
 ASKS = 1  # flag of a unit: the turn only asks, its text ends with a question mark
+REPEATS = 2  # flag of a unit: it was drawn from what other units say
 
 
 class Unit(NamedTuple):

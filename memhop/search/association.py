@@ -62,11 +62,14 @@ class Spreading:
         found = {id_: activation * self._importance(id_) for id_, activation in reached.items() if id_ not in start}
         return {id_: activation for id_, activation in found.items() if activation > 0}
 
+    def strongest(self, start: Mapping[int, float], limit: int) -> list[tuple[int, float]]:
+        """The same, strongest first, equal ones by id; at most `limit`."""
+        return sorted(self.activate(start).items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+
     def associate(self, start: Mapping[int, float], limit: int) -> list[Activated]:
-        """The same as scenes, strongest first, equal ones by id."""
-        found = sorted(self.activate(start).items(), key=lambda pair: (-pair[1], pair[0]))
-        scenes = ((self._store.readable(Scene, id_), activation) for id_, activation in found)
-        return [Activated(scene, activation) for scene, activation in scenes if scene is not None][:limit]
+        """The strongest as scenes."""
+        scenes = ((self._store.readable(Scene, id_), activation) for id_, activation in self.strongest(start, limit))
+        return [Activated(scene, activation) for scene, activation in scenes if scene is not None]
 
     def _edges_of(self, scene: int) -> list[tuple[float, tuple[int, ...]]]:
         if scene not in self._edges:

@@ -16,7 +16,7 @@ from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
-from memhop.repo.record import Layer, Role, Span, Tier, label
+from memhop.repo.record import REPEATS, Layer, Role, Span, Tier, label
 from memhop.search.diversity import asks_for_several
 from memhop.search.time_window import When, asks_present, state_asked, windows, without_relative
 
@@ -179,16 +179,21 @@ class Judged(NamedTuple):
 
 
 def judged_by(views: Views, *, topics: bool = False) -> Judged:
-    """All live units; without fused topics, unless those are asked for.
+    """All live units; without those that repeat others, unless topics are asked for.
 
     A fused topic says once more what messages say. If it counted, consolidation would change how rare words are, and
     so how everything else is ranked: measured, half a point of recall@10.
     """
-    units = views.units
-    said = units.column("layer") != Layer.TOPICS
-    if topics or bool(said.all()):
-        return Judged(units.live, "")
-    return Judged(units.live & said, "without topics")
+    first = said_first(views)
+    if topics or bool(first.all()):
+        return Judged(views.units.live, "")
+    return Judged(views.units.live & first, "said first")
+
+
+def said_first(views: Views) -> NDArray[np.bool_]:
+    """Units that do not repeat others, over all ordinals."""
+    first: NDArray[np.bool_] = (views.units.column("flags") & REPEATS) == 0
+    return first
 
 
 class Eligible(NamedTuple):
@@ -230,7 +235,7 @@ def checks(filters: Filters, views: Views) -> Iterator[tuple[str, NDArray[np.boo
     if filters.layers:
         yield "layers", among("layer", [Layer[name.upper()] for name in filters.layers])
     else:  # what a fused topic says is found where it was said
-        yield "layers", units.column("layer") != Layer.TOPICS
+        yield "layers", said_first(views)
     if filters.projects:
         yield "project", among("project", [label("project", name) for name in filters.projects])
     if filters.kinds:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from memhop.repo.views import Views
 
 _WORD = re.compile(r"\w+")
-_SPEAK_FOR_THEMSELVES = 10  # best units of a layer, which bring others to mind and are not passed by them
+_SPEAK_FOR_THEMSELVES = 10  # best units of a layer, which are not passed by what is only brought to mind
+_BRINGING = 3  # best units of a layer, whose scenes bring others to mind
 _START_HITS = 5  # whose scenes bring others to mind, in the reply
 USED_HITS = 3  # of a recall: the first ones count as used
 _USAGE_POOL = 30  # candidates whose usage is looked up
@@ -300,7 +301,7 @@ class Recaller:
             if record is None:
                 unreadable += 1
                 continue
-            if isinstance(record, Topic) and record.sources and told.issuperset(record.sources):
+            if isinstance(record, Topic) and record.sources and not record.edited and told.issuperset(record.sources):
                 continue  # all that it cites is there, word for word
             told.add(record.id)
             fused, mine = fused_by_layer[placed.layer]
@@ -352,20 +353,21 @@ class Recaller:
         records: _Records,
         spreading: Spreading,
     ) -> fusion.Fused:
-        """The layer with a little more for units of scenes which the scenes of its best units bring to mind."""
+        """The layer with a little more for units of the scenes which those of its best units bring to mind most."""
         scenes = views.units.column("scene")[docs]
         if not weights.association or not scenes.any():
             return fused
         ids = views.units.ids[docs]
         start: dict[int, float] = {}
         best = _best_first(fused, ids, _SPEAK_FOR_THEMSELVES).tolist()
-        for row in best:
+        for row in best[:_BRINGING]:
             record = records.get(int(ids[row]))
             if isinstance(record, Message) and record.scene:
                 start.setdefault(record.scene, float(fused.total[row] / fused.total[best[0]]))
-        reached = {label("scene", id_): activation for id_, activation in spreading.activate(start).items()}
-        if not reached:
+        strongest = spreading.strongest(start, LIMITS.associated)
+        if not strongest:
             return fused
+        reached = {label("scene", id_): activation / strongest[0][1] for id_, activation in strongest}
         labels = np.array(sorted(reached), np.uint64)
         places = np.minimum(np.searchsorted(labels, scenes), len(labels) - 1)
         activation = np.where(

@@ -72,7 +72,9 @@ class Weights(NamedTuple):
     time: float = 1.0  # the unit's time lies in a window the question speaks of
     recency: float = 0.0  # newest unit of the layer 1, oldest 0
     usage: float = 0.0  # recalled often before; saturates at 20 recalls
-    association: float = 0.0  # its scene is brought to mind by those of the best hits; times the activation, 0..1
+    association: float = (
+        0.0  # its scene is one of those that the best hits bring to mind; the most active gets all of it
+    )
     value: float = 0.0  # it tells the values asked for; this and the next three are shares of the best score
     exact: float = 0.0  # it has the question's words and pairs of words letter by letter, and says no where it does
     order: float = 0.0  # it has the question's words in their order
@@ -83,7 +85,7 @@ class Weights(NamedTuple):
 
 WEIGHTS = {
     Layer.MESSAGES: Weights(
-        late=0.7, pooled=0.5, session=0.3, named=1.0, statement=0.8, detail=0.1, time=1.5, again=0.05, association=1.0
+        late=0.7, pooled=0.5, session=0.3, named=1.0, statement=0.8, detail=0.1, time=1.5, again=0.05, association=0.05
     ),
     Layer.NOTES: Weights(detail=0.1, time=2.0, recency=0.2, usage=0.1, value=0.5, exact=0.2, order=0.05, current=0.85),
     Layer.TOPICS: Weights(
