@@ -333,6 +333,8 @@ def _taken_over(store: Store, batch: Batch, card: Capability, digest: str) -> tu
         sources=(),
         updated_at=now,
     )
+    if known.sources:  # history would keep words of messages which nobody could find through the card any more
+        return "updated", batch.strike(changed)
     return "updated", batch.put(changed)
 
 

@@ -2,7 +2,7 @@
 
 A topic takes along the topics it was fused from and what was said in all of them; a scene, its topics. What is made
 of messages goes with them, see `erasure`. A topic that had the deleted one among its children stays without it, and
-without its summary and keywords.
+with a summary of what is left. A damaged scene or topic can be deleted too.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from memhop.api import results
 from memhop.api.erasure import Erasure
 from memhop.api.moving import messages_in, messages_of_topic
 from memhop.common.config import LIMITS
-from memhop.common.errors import InvalidRequest
+from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import to_hex
 from memhop.repo.batch import Batch
-from memhop.repo.l2_context import Scene, Topic, topics_of
+from memhop.repo.l2_context import Topic, topics_of
 from memhop.repo.record import Kind
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def delete_topic(store: Store, id_: int, *, dry_run: bool) -> results.Deleted:
 
 
 def _scene(store: Store, batch: Batch, id_: int, dry_run: bool) -> results.Deleted:
-    store.get(Scene, id_)
+    _check(store, Kind.SCENE, id_)
     groups = store.views.groups
     topics = [topic for _, topic in groups.page(topics_of(id_), limit=groups.count(topics_of(id_)))]
     said = set(messages_in(store, id_))
@@ -54,10 +54,18 @@ def _scene(store: Store, batch: Batch, id_: int, dry_run: bool) -> results.Delet
 
 
 def _topic(store: Store, batch: Batch, id_: int, dry_run: bool) -> results.Deleted:
-    topic = store.get(Topic, id_)
-    closure = _closure(topic, store.walk(Topic, topics_of(topic.scene)) if topic.scene else ())
+    _check(store, Kind.TOPIC, id_)
+    topic = store.readable(Topic, id_) or Topic(id=id_, scene=0)
+    closure = _closure(topic, store.walk(Topic, topics_of(topic.scene)) if topic.scene else store.scan(Topic))
     said = {message for member in closure for message in messages_of_topic(store, member)}
     return _erase(store, batch, id_, [*(member.id for member in closure), *sorted(said)], dry_run)
+
+
+def _check(store: Store, kind: Kind, id_: int) -> None:
+    """There is such a record, damaged or not. Raises NotFound."""
+    located = store.file.locate(id_)
+    if located is None or located[0] != kind:
+        raise NotFound(f"no {kind.name.lower()} has the id {to_hex(id_)}", field="id")
 
 
 def _closure(topic: Topic, around: Iterable[Topic]) -> list[Topic]:

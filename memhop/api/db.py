@@ -105,8 +105,9 @@ class DB:
                 words alone, and not one socket is opened.
             llm: A chat model for text work, such as `memhop.OpenAIChat`: `dream` does better with it, and `backfill`
                 more. No other call asks it.
-            llm_on_write: `search` and `update` ask it for the keywords of each turn, before they store it. Without an
-                answer the keywords are those of the offline method.
+            llm_on_write: `search` and `update` ask it for the keywords of each turn, before they store it, and wait as
+                long as its own time limit and retries allow: give it short ones. Without an answer the keywords are
+                those of the offline method.
             budget: How much the model may be asked per call and per day, whatever handle of the memory asks; see
                 `memhop.Budget`. None: its defaults.
             dreaming: Dream by itself, in the background, and what binds every dream; see `memhop.Dreaming`. None: only

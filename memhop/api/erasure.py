@@ -12,6 +12,7 @@ keeps history. With the record goes what was made of it:
                                                 it, and its engram the terms; erased with its last topic, and with it
                                                 engram and associations
     facts, edges, lines of the profile          lose it as a source, or go with it, see `references.without`
+    cards drawn from steps that name a message  erased
     the nodes and edges of a graph              erased; topics that were linked to it stay without the link
     the journal of dreams                       loses what it says with one of the words, and what it could bring back
 
@@ -275,7 +276,7 @@ class Erasure:
         rest = record and without(record, self.gone.keys())
         if rest is record:
             return False
-        what = {Kind.NOTE: "links in other notes", Kind.HYPEREDGE: "associations"}.get(kind)
+        what = {Kind.NOTE: "links in other notes", Kind.HYPEREDGE: "associations", Kind.CAPABILITY: "cards"}.get(kind)
         self.reached[what or f"references in {kind.name.lower()} records"] += 1
         if rest is not None:
             self._batch.strike(rest)

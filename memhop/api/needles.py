@@ -4,7 +4,7 @@
                        up to 32 pieces of 48 bytes, evenly spread, so that a torn file is found out which holds a
                        part of it that is longer than a 31st of the whole and 96 bytes
     telling values     external id, idempotency key, source, tags, keys and texts of the metadata; the same with the
-                       summary of its topic and the name of its scene
+                       summary of its topic, the name of its scene, and the texts of cards drawn from it
     vectors, token ids each row, as the float32 and integers that slabs hold; of context slabs the codes
 
 UTF-16 is not among them: nothing that MemHop writes holds text in it.
@@ -19,6 +19,7 @@ from typing import Any
 from memhop.repo.codec import SLAB_KINDS
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l4_archive import Message, Note, dated
+from memhop.repo.l5_capability import Capability
 from memhop.repo.record import Kind, Record
 from memhop.repo.traces import Traces
 
@@ -48,6 +49,9 @@ def _telling(version: Record) -> Iterator[str]:
     if isinstance(version, Note):
         for value in (version.idempotency_key, version.source, *version.tags, *_strings(version.metadata)):
             yield from _pieces(value, LEAST_VALUE)
+    elif isinstance(version, Capability):
+        for text in (version.summary, version.trigger):
+            yield from _pieces(text, LEAST_VALUE)
     elif isinstance(version, Topic):
         yield from _pieces(version.summary, LEAST_VALUE)
     elif isinstance(version, Scene) and version.name != dated(version.created_at):

@@ -6,7 +6,7 @@ was asked for, else under the turns it was fused from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from memhop.api import convert, results
@@ -37,7 +37,7 @@ def by_time(
         shown += [(place, topic) for place, topic in page if is_shown(store, topic, depth)]
         after = page[-1][0]
     more = cursor_of(shown[limit - 1][0]) if len(shown) > limit else None
-    return _filled(store, [topic for _, topic in shown[:limit]]), more
+    return _filled(store, [topic for _, topic in shown[:limit]], depth), more
 
 
 def by_relevance(
@@ -56,12 +56,12 @@ def by_relevance(
                 break
         if len(chosen) == limit:
             break
-    return _filled(store, list(chosen.values()))
+    return _filled(store, list(chosen.values()), depth)
 
 
 def is_shown(store: Store, topic: Topic, depth: int) -> bool:
     """Whether a topic stands for its family at this depth."""
-    if topic.depth > depth or (topic.depth < depth and topic.children):
+    if topic.depth > depth or (is_open(topic, depth) and not topic.messages):
         return False
     if topic.depth < DEEPEST or topic.parent in (0, topic.id):
         return True
@@ -69,15 +69,23 @@ def is_shown(store: Store, topic: Topic, depth: int) -> bool:
     return parent is None or parent.depth < DEEPEST
 
 
+def is_open(topic: Topic, depth: int) -> bool:
+    """Whether a fused topic is taken apart at this depth. What was said in itself is shown all the same."""
+    return bool(topic.children) and topic.depth < depth
+
+
 def said_in(store: Store, topic: Topic) -> list[Message]:
     """What was said in a topic and in those it was fused from, in order of time; ties as they came."""
-    found = [
-        message
-        for member in family(topic, lambda id_: store.readable(Topic, id_))
-        for id_ in member.messages
-        if (message := store.readable(Message, id_)) is not None
-    ]
-    return sorted(found, key=lambda message: message.at)
+    return _in_order(store, _named(store, topic))
+
+
+def _named(store: Store, topic: Topic) -> list[int]:
+    return [id_ for member in family(topic, lambda id_: store.readable(Topic, id_)) for id_ in member.messages]
+
+
+def _in_order(store: Store, ids: Iterable[int]) -> list[Message]:
+    found = (store.readable(Message, id_) for id_ in ids)
+    return sorted((message for message in found if message is not None), key=lambda message: message.at)
 
 
 def _upwards(store: Store, id_: int) -> Iterator[Topic]:
@@ -91,19 +99,18 @@ def _upwards(store: Store, id_: int) -> Iterator[Topic]:
         id_ = topic.parent
 
 
-def _filled(store: Store, topics: list[Topic]) -> tuple[results.TopicContext, ...]:
+def _filled(store: Store, topics: list[Topic], depth: int) -> tuple[results.TopicContext, ...]:
     room = LIMITS.results
     found = []
     for topic in topics:
-        said = said_in(store, topic)
-        kept = said[: min(room, LIMITS.replies)]
-        named = sum(len(member.messages) for member in family(topic, lambda id_: store.readable(Topic, id_)))
+        named = topic.messages if is_open(topic, depth) else _named(store, topic)
+        kept = _in_order(store, named)[: min(room, LIMITS.replies)]
         room -= len(kept)
         found.append(
             results.TopicContext(
                 topic=convert.topic(topic),
                 messages=tuple(map(convert.message, kept)),
-                left_out=named - len(kept),
+                left_out=len(named) - len(kept),
             )
         )
     return tuple(found)

@@ -272,6 +272,7 @@ def _drop(store: Store, group: int, goes: Callable[[int, int], bool], *, dry_run
     """Delete events of a session, and have the first that stays stand for it. Returns how many."""
     dropped = 0
     after = None
+    none_stays = True  # so far: asking the group for its first member would pass by all those dropped, each time
     while True:
         if dry_run:
             places = store.places(group, after=after, limit=_PAGE)
@@ -282,8 +283,9 @@ def _drop(store: Store, group: int, goes: Callable[[int, int], bool], *, dry_run
                 gone = [place for place in places if goes(*place)]
                 for _, id_ in gone:
                     batch.delete(Kind.EVENT, id_)
-                if gone and gone[0] == store.views.groups.first(group):
+                if none_stays and gone and gone[0] == places[0]:
                     _open_with_next(store, batch, group, set(gone), places)
+                none_stays = none_stays and len(gone) == len(places)
             dropped += len(gone)
         if len(places) < _PAGE:
             return dropped

@@ -11,6 +11,7 @@ reading    walks through records
 profile    what the user's own newest messages say about them
 guard      what a dream may do, whatever a stage proposes
 pipeline   one dream: changes are applied in bounded commits, each with its step of the journal
+crystallize  draft cards from what the agent did in a session
 purse      what a model may be asked, and was asked
 journal    what dreams did: records before and after
 undo       taking a dream back

@@ -129,6 +129,7 @@ def _changed(desk: Desk) -> list[int]:
     """Scenes whose node is not of what they are now, oldest first, unless they are forgotten."""
     store = desk.store
     found = []
+    forgotten = 0
     after = None
     while page := store.places(all_of(Kind.SCENE), after=after, limit=_PAGE):
         with store.lock:
@@ -136,9 +137,15 @@ def _changed(desk: Desk) -> list[int]:
             for last_at, id_ in page:
                 state = scene_state(last_at, groups.count(topics_of(id_)))
                 known = groups.contains(LOOKED_AT, state, engram_id(id_))
-                if desk.scene in (0, id_) and not known and not _forgotten_already(desk, id_, last_at):
+                if desk.scene not in (0, id_) or known:
+                    continue
+                if _forgotten_already(desk, id_, last_at):
+                    forgotten += 1
+                else:
                     found.append(id_)
         after = page[-1]
+    if forgotten:
+        desk.skip("the scene is forgotten", forgotten)
     return found
 
 

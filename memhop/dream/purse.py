@@ -15,6 +15,7 @@ import msgspec
 
 from memhop.common.errors import ChatError
 from memhop.dream.pipeline import Ledger, Spent
+from memhop.models.chat import count_of
 from memhop.models.metered import Budget, Metered
 from memhop.repo.dreams import Spending, spending_id
 
@@ -119,7 +120,7 @@ class _Counted:
             reply = self._meter.complete(system, user, max_tokens=max_tokens, schema=schema)
         except ChatError as error:
             if self._meter.calls > before:  # else nothing was sent
-                self._count(max(0, error.tokens), 0)
+                self._count(count_of(error.tokens), 0)
             raise
         self._count(reply.prompt_tokens, reply.completion_tokens)
         return reply

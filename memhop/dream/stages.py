@@ -15,7 +15,7 @@ def stages_of(*, model: bool) -> tuple[Stage, ...]:
     from memhop.dream.placing import Placing
     from memhop.dream.profile import ProfileStage
 
-    return (Placing(), *enriching(model=model), Compress(), Engrams(), ProfileStage())
+    return Placing(), *enriching(model=model), Compress(), Engrams(), ProfileStage()
 
 
 def enriching(*, model: bool) -> tuple[Stage, ...]:

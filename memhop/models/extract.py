@@ -53,17 +53,20 @@ def telling(turns: Sequence[Said], weight: Mapping[str, float], unknown: float) 
         weight: Of each term (of `words.content`), such as its idf.
         unknown: The weight of a term that has none.
     """
-    found = _without_repeats(_candidates(turns))
+    found = _candidates(turns)
     often = Counter(term for sentence in found for term in sentence.terms)
     worth = {
         term: (_SLIGHT if reverses(term) else weight.get(term, unknown)) * (1.0 + math.log(count))
         for term, count in often.items()
     }
     found.sort(key=lambda sentence: (-_gain(sentence, worth, frozenset()), sentence.place))
-    return _chosen(found[:_CANDIDATES], worth)
+    best = _without_repeats(found[:_CANDIDATES])
+    return _chosen(best, [*best, *found[_CANDIDATES:]], worth)
 
 
-def _chosen(open_: list[_Sentence], worth: Mapping[str, float]) -> list[tuple[Said, str]]:
+def _chosen(
+    open_: list[_Sentence], everyone: Sequence[_Sentence], worth: Mapping[str, float]
+) -> list[tuple[Said, str]]:
     chosen: list[_Sentence] = []
     covered: set[str] = set()
     room = MOST_CHARS
@@ -73,7 +76,7 @@ def _chosen(open_: list[_Sentence], worth: Mapping[str, float]) -> list[tuple[Sa
         )
         if not best.terms - covered:
             break
-        family = _family(best, open_)
+        family = _family(best, everyone)
         open_ = [sentence for sentence in open_ if sentence not in family]
         cost = sum(len(shown(sentence.said.speaker, sentence.text)) for sentence in family)
         if cost > room or len(chosen) + len(family) > MOST_STATEMENTS:
@@ -86,19 +89,21 @@ def _chosen(open_: list[_Sentence], worth: Mapping[str, float]) -> list[tuple[Sa
 
 
 def _candidates(turns: Sequence[Said]) -> list[_Sentence]:
-    found = []
+    """Sentences that state something, each wording of a speaker once, where it was said last."""
+    found = {}
     for number, said in enumerate(turns):
         for place, text in enumerate(split(said.text)[:_SENTENCES]):
             if len(text) > LONGEST or text.endswith(("?", "？")):
                 continue
             plain, terms = tuple(words(text)), frozenset(content(text))
             if len(plain) >= _FEWEST_WORDS and terms:
-                found.append(_Sentence((number, place), text, said, terms | set(filter(reverses, plain)), plain))
-    return found
+                terms |= set(filter(reverses, plain))
+                found[said.speaker, plain] = _Sentence((number, place), text, said, terms, plain)
+    return list(found.values())
 
 
 def _without_repeats(found: list[_Sentence]) -> list[_Sentence]:
-    """Without what another sentence of the same speaker says too; of equal ones the last stays."""
+    """Without what another sentence of the same speaker says too."""
     kept: list[_Sentence] = []
     for sentence in sorted(found, key=lambda one: (-len(one.words), -one.place[0], -one.place[1])):
         if not any(_says_again(sentence, other) for other in kept):
@@ -116,10 +121,12 @@ def _says_again(short: _Sentence, long: _Sentence) -> bool:
     return False
 
 
-def _family(best: _Sentence, open_: Sequence[_Sentence]) -> list[_Sentence]:
-    """The sentence and all that are alike to it, directly or through others."""
-    family, rest = [best], [sentence for sentence in open_ if sentence is not best]
+def _family(best: _Sentence, everyone: Sequence[_Sentence]) -> list[_Sentence]:
+    """The sentence and all that are alike to it, directly or through others; of too many some more than fit."""
+    family, rest = [best], [sentence for sentence in everyone if sentence is not best]
     for member in family:
+        if len(family) > MOST_STATEMENTS:
+            break
         alike = [sentence for sentence in rest if _are_alike(member, sentence)]
         family += alike
         rest = [sentence for sentence in rest if sentence not in alike]

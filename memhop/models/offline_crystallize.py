@@ -27,7 +27,7 @@ FEWEST: Final = 3  # times it has to come
 MOST_ACTIONS: Final = 20_000  # the newest are read
 MOST_PROPOSALS: Final = 10
 _NAME_CHARS: Final = 64
-_TRIGGER_WORDS: Final = 8
+_TRIGGER_WORDS: Final = 3  # of the one phrase: a text must hold all of them for the card to be offered
 _ARGUMENT_CHARS: Final = 2_000  # of one action
 # Types of steps in which nothing is done.
 _NO_ACTIONS: Final = frozenset(
@@ -128,7 +128,7 @@ def _card(row: tuple[str, ...], times: Sequence[Sequence[Action]]) -> dict[str, 
     return card(
         "-then-".join(row)[:_NAME_CHARS].strip("-"),
         summary=f"{', then '.join(row)}: done {len(times)} times in one session",
-        trigger=", ".join(words[:_TRIGGER_WORDS] or dict.fromkeys(row)),
+        trigger=" ".join(words[:_TRIGGER_WORDS] or dict.fromkeys(row)),
         steps=[(tool, f"step {number}") for number, tool in enumerate(row, 1)],
     )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memhop.models.chat import ChatModel
 
 MOST_TEXTS: Final = 20  # in one question
+_MOST_WORDS: Final = 12  # of a keyword; characters, where it is Chinese
 _TOKENS_EACH: Final = 120
 
 _Alias = Annotated[str, msgspec.Meta(max_length=16)]
@@ -71,6 +72,8 @@ def in_text(keywords: Sequence[str], said: Sequence[Said], refused: Counter[str]
     for keyword in map(fence.line, keywords):
         if not keyword:
             refused["empty"] += 1
+        elif len(words(keyword)) > _MOST_WORDS:
+            refused["a sentence"] += 1
         elif keyword.casefold() in folded or there.issuperset(content(keyword) or [""]):
             kept.setdefault(keyword.casefold(), keyword)
         else:

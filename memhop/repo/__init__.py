@@ -2,6 +2,8 @@
 
 record       what every record can say about itself: its kind, its groups, its searchable unit
 l0_profile … l7_trajectory    one file per layer: record types, id rules, nothing else
+l3_facts, l3_timeline         dated facts, and how an assertion fits into what is known
+card         what a capability card must look like; builtin: those that come with MemHop
 vectors      vectors and token ids as slab records, one set per vector space
 contexts     vectors of tokens: on which basis, and when there is another one
 slabs        writing slabs that a frame can hold

@@ -43,8 +43,8 @@ STEPS = 64
 LANGUAGES = 8
 VERBS = frozenset(
     """
-    search update dream crystallize recall remember forget backfill why_not profile scenes topics knowledge archive
-    notes capabilities trajectory dreams backup verify
+    search update dream crystallize recall remember forget backfill why_not profile scenes topics knowledge facts
+    archive notes capabilities trajectory dreams backup export verify
     """.split()
 )
 

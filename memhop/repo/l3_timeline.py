@@ -68,7 +68,7 @@ def put_asserted(store: Store, batch: Batch, new: Fact, *, most_sources: int) ->
     if holding is not None and not holding.says(new.value):
         _make_room(batch, holding, start, end, now)
     if not joined:
-        like = before or new  # names as they were first written
+        like = before or next(_following(store, new.timeline, (start + 1, 0)), new)  # names as they were first written
         added = msgspec.structs.replace(new, subject=like.subject, predicate=like.predicate, valid_to=end)
         return batch.new(added, folded(new.subject), folded(new.predicate), new.value, start, now)
     kept, *absorbed = joined

@@ -15,10 +15,12 @@
     reading       a question and a candidate, side by side
     states        the present and the past of one subject
     rerank        the best few looked at closely, with `values`, `reading` and `states`
+    force         of several dated facts on one subject the one of the time asked about
+    knowledge     one graph: nodes by words or type, what lies around a node, shortest ways
     association   spreading activation over L1
     packing       hits -> a context text within a token budget, fenced as data
     recall        the whole path; writes nothing
-    cards         capability cards that come with MemHop, and which of them fit
+    cards         which capability cards fit a text, those that come with MemHop among them
     turn          the agent loop: search = recall + store the turn, update = append the reply
 
 Data flows downwards through this list. Files are reached only through `repo`.

@@ -11,11 +11,12 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Sequence
+from typing import Final
 
 _AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|might|may)"
 _NO_PLURAL = r"(?:is|was|does|has|this|his|its|us|news|business)"
-_PARTICIPLE = (
-    r"(?:\w+ed|\w+en|been|done|gone|made|had|got|won|met|seen|read|bought|caught|taught|brought|found|held|kept|left|"
+PARTICIPLE: Final = (
+    r"(?:\w{2,30}ed(?<!eed)|\w{2,30}en|been|done|gone|made|had|got|won|met|seen|read|bought|caught|taught|brought|found|held|kept|left|"
     r"lost|paid|put|run|said|sold|sent|set|told|thought|come|become|built|heard|led|cut|hit|let|shown|known|grown|"
     r"flown|drawn|worn|sung|swum|begun|felt|spent)"
 )
@@ -25,7 +26,7 @@ _SEVERAL = re.compile(
     # what + plural noun + auxiliary: "which outdoor sports does"
     rf"|\b(?:what|which)\s+(?:(?!{_AUXILIARY}\b)[\w'’-]+\s+){{0,4}}?(?!{_NO_PLURAL}\b)[\w'’-]*[^\W\d_s]s\s+{_AUXILIARY}\b"
     # the perfect, which asks for all that happened until now: "where has Ann lived"
-    rf"|\b(?:has|have)\s+(?:(?!to\b)[\w'’]+\s+){{1,5}}?{_PARTICIPLE}\b"
+    rf"|\b(?:has|have)\s+(?:(?!to\b)[\w'’]+\s+){{1,5}}?{PARTICIPLE}\b"
     r"|哪些|哪几|哪幾|多少|几次|幾次|几个|幾個|都有谁|都有誰",
     re.IGNORECASE,
 )

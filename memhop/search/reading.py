@@ -29,6 +29,7 @@ _NEGATIONS = frozenset(
     "no not never none nobody nothing nowhere neither nor without cannot cant dont doesnt didnt isnt wont stopped "
     "stop stops t failed fails 不 没 沒 无 無 未 别 別 非 勿".split()
 )
+_MINE = frozenset("i im ive me my mine myself 我 咱 俺".split())
 _ASKS = re.compile(
     r"^\W*(?:and\s|so\s|but\s)?(?:who|whom|whose|what|whats|which|where|wheres|when|how|is|are|am|does|do|has|have|can|"
     r"may|must|should|will|did|was|were|had)\b|[?？]\s*$|谁|誰|什么|什麼|哪|多少|几|怎|吗|嗎|何",
@@ -38,6 +39,16 @@ _BE = frozenset("is are was were be been being gets get got".split())
 _NO_VERBS = frozenset("a an the in on at not near down up out there here".split())  # "is a mill by the river"
 _COME = frozenset(("came", "come", "comes", "coming"))
 _MARKS = re.compile(r"[’']")
+
+
+class Candidate(NamedTuple):
+    """A text, its time (Unix ms), its score so far (> 0); of a turn who spoke, and in which session ("" if unknown)."""
+
+    text: str
+    at: int
+    score: float
+    speaker: str = ""
+    session: str = ""
 
 
 class Question(NamedTuple):
@@ -54,6 +65,7 @@ class Question(NamedTuple):
     order: tuple[str, ...]  # the terms as they follow one another, a passive turned round
     values: tuple[Value, ...]
     negated: bool
+    mine: bool  # it is about who asks: "do I", "our", 我
     asks: bool  # it is put as a question, rather than words to look for
 
 
@@ -61,6 +73,9 @@ class Reading(NamedTuple):
     """One candidate as the question sees it. `told`, `exact` and `order` are shares, 0..1."""
 
     at: int
+    speaker: str
+    session: str
+    asks: bool  # it ends in a question mark
     passage: str  # what was read
     distinct: frozenset[str]  # its tokens
     places: dict[str, int]  # of the question's terms: the first token that is one
@@ -68,6 +83,7 @@ class Reading(NamedTuple):
     covered: float  # idf of the subject's terms held
     verbatim: bool  # it holds the whole question as it was asked
     denies: bool  # it says no, somewhere
+    mine: bool  # it speaks of who says it
     told: float  # of the question's values; see `agreement`
     exact: float  # of its telling words and pairs of words that stand there as asked
     order: float  # of its neighbouring terms that follow one another here, too
@@ -110,6 +126,7 @@ def question(
         order=(),
         values=tuple(values(without_relative(text))),
         negated=not _NEGATIONS.isdisjoint(tokens),
+        mine=not _MINE.isdisjoint(tokens),
         asks=_ASKS.search(_MARKS.sub("", text)) is not None,
     )
     places = Reader(asked).places(turned, text.casefold())
@@ -136,11 +153,11 @@ class Reader:
         self._asked = asked
         self._stems: dict[str, str] = {}
 
-    def read(self, text: str, at: int) -> Reading:
-        """A candidate of the time `at` (Unix ms). Cost: about 30 us per 200 characters, twice that where the question
+    def read(self, candidate: Candidate) -> Reading:
+        """A candidate, read. Cost: about 30 us per 200 characters, twice that where the question
         names values; at most some milliseconds, whatever the text."""
         asked = self._asked
-        passage = _passage(asked, text)
+        passage = _passage(asked, candidate.text)
         folded = passage.casefold()
         written = _tokens(folded)
         tokens = _active(written)
@@ -150,7 +167,10 @@ class Reader:
         verbatim = asked.verbatim in folded
         denies = not _NEGATIONS.isdisjoint(distinct)
         return Reading(
-            at=at,
+            at=candidate.at,
+            speaker=candidate.speaker,
+            session=candidate.session,
+            asks=candidate.text.rstrip().endswith(("?", "？")),
             passage=passage,
             distinct=distinct,
             places=places,
@@ -158,6 +178,7 @@ class Reader:
             covered=sum(idf for term, idf in asked.subject.items() if term in places),
             verbatim=verbatim,
             denies=denies,
+            mine=not _MINE.isdisjoint(distinct),
             told=_told(asked, passage),
             exact=_exact(asked, tokens, distinct, alike=asked.negated == denies, verbatim=verbatim),
             order=_order(asked, places),

@@ -26,8 +26,8 @@ from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
 from memhop.search.force import in_force
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
-from memhop.search.reading import question
-from memhop.search.rerank import Candidate, rerank
+from memhop.search.reading import Candidate, question
+from memhop.search.rerank import rerank
 from memhop.search.sparse import Scores, Workspace, union
 from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights, weights_of
 
@@ -391,7 +391,7 @@ class Recaller:
         records: _Records,
     ) -> fusion.Fused:
         """The layer with its best candidates read again, see `rerank`; all of them stay before the others."""
-        if not (weights.value or weights.exact or weights.order or weights.current):
+        if not (weights.value or weights.exact or weights.order or (weights.current and query.when is not None)):
             return fused
         rows, candidates = [], []
         best = _best_first(fused, ids, RERANK.candidates)
@@ -402,7 +402,7 @@ class Recaller:
             record = records.get(int(ids[row]))
             if isinstance(record, Note | Message):
                 rows.append(row)
-                candidates.append(Candidate(record.text, record.at, float(fused.total[row])))
+                candidates.append(_candidate(record, float(fused.total[row])))
         if len(rows) < 2:
             return fused
         uses = scored.words.uses
@@ -454,6 +454,12 @@ def _in_force(fused: fusion.Fused, query: Query, ids: NDArray[np.uint64], record
     current = np.zeros(len(fused.total))
     current[rows] = added
     return fusion.Fused(fused.total + current, fused.parts | {"current": current}, fused.evidence)
+
+
+def _candidate(record: Note | Message, score: float) -> Candidate:
+    if isinstance(record, Note):
+        return Candidate(record.text, record.at, score)
+    return Candidate(record.text, record.at, score, record.speaker or record.role, record.session)
 
 
 def _worth(use: channels.TermUse, views: Views) -> float:

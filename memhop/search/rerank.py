@@ -16,20 +16,11 @@ A number that all candidates share moves nothing and is left out, so that what a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from memhop.search.reading import Question, Reader
+from memhop.search.reading import Candidate, Question, Reader
 from memhop.search.states import lifts
 from memhop.search.time_window import When
 from memhop.search.tuning import Weights
-
-
-class Candidate(NamedTuple):
-    """A text, its time (Unix ms), and its score so far (> 0)."""
-
-    text: str
-    at: int
-    score: float
 
 
 def rerank(
@@ -40,7 +31,7 @@ def rerank(
     A weight is a share of the best score. None as `when`: the question is about no state of anything.
     """
     reader = Reader(asked)
-    readings = [reader.read(candidate.text, candidate.at) for candidate in candidates]
+    readings = [reader.read(candidate) for candidate in candidates]
     scores = [candidate.score for candidate in candidates]
     best = max(scores, default=0.0)
     added = {}

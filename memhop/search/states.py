@@ -39,7 +39,8 @@ _CHANGES = frozenset(
     "started starts joined left quit hired promoted resigned retired engaged "
     "became becomes took handed passed swapped migrated relocated "
     "transferred rolled reverted rotated extended shortened postponed slips slipped delayed corrected agreed decided "
-    "cancelled canceled reopened "
+    "cancelled canceled reopened closed gone broke ended finished sold divorced separated married expired fixed "
+    "repaired recovered abandoned quits stopped stop "
     "现 新 改 换 搬 移 转 调 升 降 涨 减 加 停 退 已 交 接 变 起 推 延 挪 迁 离 定".split()
 )
 _MARGIN = 1e-7  # share by which a text is put above another one
@@ -51,6 +52,7 @@ def lifts(
     """What to add to each score (all > 0), 0 for most; `most` at most."""
     added = [0.0] * len(scores)
     subject = _subject(asked, when, readings, scores)
+    subject = [row for row in subject if row == subject[0] or _told_anew(readings[subject[0]], readings[row])]
     if not 1 < len(subject) <= RERANK.states:
         return added
 
@@ -81,17 +83,25 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
 
     Best is the highest score; for a time past the fullest text, because there what lies in the span scores high.
     """
-    rows = range(len(scores))
+    rows: Sequence[int] = range(len(scores))
+    if asked.mine:  # "do I run?" is about none of the others who do
+        rows = [row for row in rows if readings[row].mine] or rows
     best = max(rows, key=lambda row: (when.until is not None and readings[row].covered, scores[row], -row))
     held = readings[best].places
     worth = {term: idf for term, idf in asked.subject.items() if idf > 0 and term in held}
-    seldom = {term for term in worth if sum(term in each.places for each in readings) <= RERANK.states}
+    seldom = {term for term in worth if sum(term in readings[row].places for row in rows) <= RERANK.states}
     marks = _Marks(
         worth=worth,
         seldom=frozenset(seldom) if asked.asks else frozenset(),
         known=readings[best].covered >= RERANK.known * sum(asked.subject.values()),
     )
-    others = [row for row in rows if row != best and not _look_alike(asked, readings[best], readings[row])]
+    others = [
+        row
+        for row in range(len(scores))
+        if row != best
+        and not _look_alike(asked, readings[best], readings[row])
+        and (row in rows or sum(term in readings[row].places for term in worth) > 1)
+    ]
     subject = [best]
 
     def add(known: Reading) -> None:
@@ -171,6 +181,17 @@ def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> b
         return False
     later = max(known, other, key=lambda reading: reading.at)
     return not _CHANGES.isdisjoint(later.distinct) or (seldom and not _kinds(known).isdisjoint(_kinds(other)))
+
+
+def _told_anew(best: Reading, other: Reading) -> bool:
+    """Whether of two turns the later one may tell a new state: what the same person tells on another occasion, or what
+    speaks of a change. In one conversation most of what is said of a subject goes on from what was said before, and
+    the other speaker takes up its words. Notes have neither speaker nor session, and each stands for itself."""
+    earlier, later = sorted((best, other), key=lambda reading: reading.at)
+    if later.asks or earlier.asks:
+        return False
+    elsewhere = later.speaker == earlier.speaker and (later.session != earlier.session or not later.session)
+    return elsewhere or not _CHANGES.isdisjoint(later.distinct)
 
 
 def _common(marks: _Marks, known: Reading, other: Reading) -> tuple[list[str], list[str], float]:

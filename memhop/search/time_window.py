@@ -19,6 +19,7 @@ from typing import NamedTuple
 from memhop.common.clock import to_datetime
 from memhop.repo.record import Span
 from memhop.search import dates
+from memhop.search.diversity import PARTICIPLE
 from memhop.search.said import Said
 from memhop.search.time_words import mentions
 
@@ -37,6 +38,9 @@ _FIRST = re.compile(
 
 _TOLD = re.compile(
     r"\b(?:did|was|were|had|would)\b"
+    # "who inspired Ann", "which team won"; the perfect, which asks for all that happened until now: "has Ann read"
+    rf"|^\W*(?:who|what|which(?:\s[\w'’-]{{1,30}}){{1,3}}?)\s{PARTICIPLE}\b"
+    rf"|\b(?:has|have)\s(?:(?!to\b)[\w'’]{{1,30}}\s){{0,5}}?{PARTICIPLE}\b"
     # 过 says that something happened, but not in 过年, 过期, 通过
     r"|(?<![通超经經难難路])[过過](?![寿壽年节節期敏户戶来來程滤濾夜冬海关關])"
     r"|了(?![吗嗎呢啊]?\s*[？?。]?\s*$)",

@@ -85,7 +85,16 @@ class Weights(NamedTuple):
 
 WEIGHTS = {
     Layer.MESSAGES: Weights(
-        late=0.7, pooled=0.5, session=0.3, named=1.0, statement=0.8, detail=0.1, time=1.5, again=0.05, association=0.05
+        late=0.7,
+        pooled=0.5,
+        session=0.3,
+        named=1.0,
+        statement=0.8,
+        detail=0.1,
+        time=1.5,
+        current=0.5,
+        again=0.05,
+        association=0.05,
     ),
     Layer.NOTES: Weights(detail=0.1, time=2.0, recency=0.2, usage=0.1, value=0.5, exact=0.2, order=0.05, current=0.85),
     Layer.TOPICS: Weights(

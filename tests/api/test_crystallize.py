@@ -332,10 +332,25 @@ class TestWithAModel:
             receipt = db.forget(message, hard=True, prove=True).receipt
             assert receipt is not None
             assert receipt.complete, receipt.not_reached
+            assert dict(receipt.reached)["cards"] == 1
             with pytest.raises(NotFound):
                 db.capabilities.get("fix-test")
             assert db.verify(deep=True).ok
         assert b"walnut" not in (tmp_path / "a.meh").read_bytes()
+
+
+def test_a_card_that_was_imported_over_leaves_no_words_in_the_history(tmp_path: Path) -> None:
+    """What it said before could be found through the message only as long as the card named it."""
+    with asking(tmp_path / "a.meh", rows(proposed(summary="the vault opens with walnut"))) as db:
+        (message,) = db.archive.append_many([{"text": "the vault opens with walnut"}])
+        work(db, message=message)
+        db.crystallize("run")
+        active(db)
+        db.forget(message, hard=True)
+        db.compact(keep_history=True)
+        assert db.capabilities.get("fix-test").summary == "as the host wants it"
+        assert db.verify(deep=True).ok
+    assert b"walnut" not in (tmp_path / "a.meh").read_bytes()
 
 
 class TestVerdicts:

@@ -140,6 +140,7 @@ class TestAsserting:
                 ("Zoë  Ångström", "Linz"),
             ]
             assert timeline(db, "zoë ångström") == [("Graz", 1, 2), ("Linz", 2, None)]
+            assert db.facts.assert_("zoë ångström", "lives in", "Bern", valid_from=on(0)).subject == "Zoë  Ångström"
 
     def test_many_values_at_a_time(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:

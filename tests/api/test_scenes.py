@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memhop import DB, InvalidRequest, NotFound
+from memhop import DB, InvalidRequest, NotFound, WriteRefused
 from memhop.common.ids import from_hex
 from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, edges_of, engram_id
 from memhop.repo.l2_context import Scene, Topic, scene_name
@@ -15,7 +15,7 @@ from memhop.repo.l3_facts import Fact
 from memhop.repo.l4_archive import Message
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Kind
-from tests.api.test_erasure import dangling
+from tests.api.test_erasure import dangling, offset_of, rot
 from tests.support.memories import DAY, MINUTE, NO_ID, NOW, conversation, every, memory
 
 SUBJECTS = ("kayak hull", "tax return", "lettuce slugs")
@@ -380,6 +380,45 @@ class TestDelete:
             batch.put(Topic(scene=from_hex(scenes[0]), parent=77, children=(77, 78), user_at=1), 77)
             batch.put(Topic(scene=from_hex(scenes[0]), parent=77, children=(77,), user_at=1), 78)
         assert db.scenes.delete(scenes[0]).erased["topic"] == 6
+
+
+@pytest.mark.parametrize("which", ["scene", "topic", "message"])
+def test_a_damaged_record_can_be_deleted_with_what_belongs_to_it(tmp_path: Path, which: str) -> None:
+    path = tmp_path / "b.meh"
+    with memory(path) as db:
+        scenes = [scene_of(db, subject, number) for number, subject in enumerate(SUBJECTS[:2])]
+        topic = topics(db, scenes[0])[0]
+        wanted = {"scene": scenes[0], "topic": topic, "message": db.topics.messages(topic)[0].id}[which]
+        offset = offset_of(db, wanted)
+        db.checkpoint()
+    rot(path, offset)
+    with memory(path) as db:
+        if which == "topic":
+            assert db.topics.delete(topic).erased == {"message": 2, "topic": 1}
+        assert db.scenes.delete(scenes[0]).erased["message"] == (6 if which == "topic" else 8)
+        assert [scene.id for scene in every(db.scenes.list)] == [scenes[1]]
+        assert texts(db, scenes[1]) == said(SUBJECTS[1])
+        assert {one.scene_id for one in every(db.archive.list)} == {scenes[1]}
+        assert dangling(db) == []
+
+
+def test_a_handle_that_only_reads_can_look_and_foresee(tmp_path: Path) -> None:
+    path = tmp_path / "b.meh"
+    with memory(path) as db:
+        scene = scene_of(db, SUBJECTS[0], 0)
+        commit = db.stats().commit
+        db.topics.merge(topics(db, scene)[:2])
+    before = path.read_bytes()
+    with memory(path, mode="read") as db:
+        assert texts(db, scene) == said(SUBJECTS[0])
+        assert db.scenes.delete(scene, dry_run=True).erased["message"] == 8
+        assert db.topics.delete(topics(db, scene)[0], dry_run=True).erased["topic"] >= 1
+        for call in (lambda: db.scenes.delete(scene), lambda: db.scenes.rename(scene, "x"), lambda: db.profile.erase()):
+            with pytest.raises(WriteRefused):
+                call()
+        with db.at(commit) as then:
+            assert len(then.scenes.context(scene).topics) == 4
+    assert path.read_bytes() == before
 
 
 def test_a_conversation_of_two_scenes_is_told_apart_again(db: DB) -> None:

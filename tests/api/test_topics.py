@@ -127,6 +127,8 @@ class TestUnmerge:
     def test_what_was_said_in_a_fused_topic_stays(self, db: DB, scene: str) -> None:
         fused = db.topics.merge(topics(db, scene)[:2]).id
         db.update(fused, "said in the fused one")
+        assert all("said in the fused one" in texts(db, scene, depth) for depth in (1, 2, 3, 4))
+        assert all(len(texts(db, scene, depth)) == 9 for depth in (1, 2, 3, 4))
         note = db.remember("see there", links=[fused])
         db.topics.unmerge(fused)
         left = db.topics.get(fused)

@@ -109,7 +109,7 @@ def test_fused_topics_count_for_their_scene(tmp_path: Path) -> None:
         topic = db._store.get(Topic, from_hex(found.new_topic_id))
         with db._store.writing() as batch:
             batch.new(Topic(scene=topic.scene, depth=1, children=(topic.id,), summary="varnish on the hull"), "fused")
-        assert db.recall("varnish").hits[0].layer == "topics"
+        assert db.recall("varnish", layers=["topics"]).hits[0].layer == "topics"
         assert db.usage(found.scene_id).hits == 1
 
 

@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memhop import DB
 from memhop.common.ids import to_hex
-from memhop.dream.compress import Compress
-from memhop.dream.engrams import Engrams
-from memhop.dream.placing import Placing
-from memhop.dream.profile import ProfileStage
 from memhop.repo.l2_context import Topic
 from tests.api.test_erasure import dangling
 from tests.support.memories import DAY, MINUTE, NOW, memory
@@ -34,18 +29,12 @@ TURNS = (
 )
 
 
-def dreaming(path: Path) -> DB:
-    db = memory(path)
-    db._dreamer.stages = lambda *, model: (Placing(), Compress(), Engrams(), ProfileStage())
-    return db
-
-
 @pytest.mark.parametrize("keep_history", [True, False])
 @pytest.mark.parametrize("whole", [False, True])
 def test_no_word_is_left_and_summaries_are_drawn_anew(tmp_path: Path, keep_history: bool, whole: bool) -> None:
     """A deleted memory once went on answering out of the graph and the summaries that were made of it."""
     path = tmp_path / "a.meh"
-    with dreaming(path) as db:
+    with memory(path) as db:
         db.archive.append_many(
             {"text": text, "at": NOW - DAY + n * MINUTE, "session": "s", "speaker": "Ann"}
             for n, text in enumerate(TURNS)

@@ -142,7 +142,6 @@ def test_a_dream_loses_no_word(model: ChatModel, tmp_path: Path) -> None:
         for at, text in enumerate(spoken):
             db.search(text, timestamp=SAID[0].at + 60_000 * at)
         report = db.dream()
-        print(report)
         assert sum(stage.model_calls for stage in report.stages) > 0
         assert sorted(message.text for message in db.archive.list(limit=50).items) == sorted(spoken)
         assert db.verify(deep=True).ok

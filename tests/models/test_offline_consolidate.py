@@ -104,6 +104,16 @@ def test_look_alikes_that_do_not_fit_are_left_out_together() -> None:
     assert stated((few,)) == runs[:4]
 
 
+def test_a_look_alike_further_down_than_others_counts() -> None:
+    """Only so many sentences are weighed; one that is not must not make its look-alike seem the only one."""
+    syllables = [first + second for first in "bcdfghjklmnp" for second in "aeiou"]
+    words = [f"{one}{two}n" for one in syllables for two in syllables]
+    chatter = [" ".join(words[start : start + 9]) + "." for start in range(0, 9 * 150, 9)]
+    alike = ["Zebra quagga okapi giraffe arrive Tuesday evening.", "Tuesday giraffe okapi quagga zebra."]
+    (group,) = consolidate([block(1, *chatter, *alike), block(2, *chatter, *alike)])
+    assert [text for text in stated((group,)) if "okapi" in text] == alike
+
+
 def test_what_is_said_again_is_stated_once() -> None:
     found = consolidate(scene("I adopted a grey parrot.", "I adopted a grey parrot from the shelter in Graz."))
     assert stated(found) == ["I adopted a grey parrot from the shelter in Graz."]

@@ -32,7 +32,7 @@ def test_what_comes_three_times_becomes_a_card() -> None:
     assert card["type"] == "composite"
     assert [resource["ref"] for resource in card["resources"]] == list(FIX)
     assert [step["ref"] for step in card["workflow"]["steps"]] == list(FIX)
-    assert card["trigger"] == "billing, py, src"
+    assert card["trigger"] == "billing py src"
 
 
 def test_twice_is_no_habit() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from memhop.common.errors import ChatError, InvalidRequest
 from memhop.models import task_consolidate, task_crystallize, task_distill, task_keywords, tasks
+from memhop.models.chat import ChatModel
 from memhop.models.fence import prompt
 from memhop.models.structured import read, schema_of
 from memhop.models.tasks import Answer, Block, Said, Step
@@ -38,7 +39,7 @@ STEPS = tuple(
 )
 CARDS = ({"name": "known-card", "workflow": {"steps": [{"ref": "read"}]}},)
 
-TASKS: dict[str, Callable[[ScriptedChat], Answer[Any]]] = {
+TASKS: dict[str, Callable[[ChatModel], Answer[Any]]] = {
     "keywords": lambda chat: tasks.keywords(chat, SAID),
     "consolidate": lambda chat: tasks.consolidate(chat, BLOCKS),
     "distill": lambda chat: tasks.distill(chat, SAID),
@@ -178,7 +179,10 @@ GOOD: dict[str, Answered] = {
 def test_keywords_are_words_of_their_text() -> None:
     reply = {
         "items": [
-            {"id": "m1", "keywords": ["billing-api", "BILLING-API", "move", "Kubernetes", "", "green tea"]},
+            {
+                "id": "m1",
+                "keywords": ["billing-api", "BILLING-API", "move", "Kubernetes", "", "green tea", "Oslo " * 13],
+            },
             {"id": "m1", "keywords": ["Oslo"]},
             {"id": "m9", "keywords": ["Oslo"]},
             {"id": "a2" * 8, "keywords": ["tea"]},
@@ -187,7 +191,7 @@ def test_keywords_are_words_of_their_text() -> None:
     }
     answer = tasks.keywords(ScriptedChat(reply), SAID)
     assert answer.value == {SAID[0].id: ("billing-api", "move")}
-    assert answer.refused == {"not in its text": 3, "empty": 1, "given twice": 1, "unknown id": 2}
+    assert answer.refused == {"not in its text": 3, "empty": 1, "given twice": 1, "unknown id": 2, "a sentence": 1}
 
 
 def test_keywords_are_at_most_so_many() -> None:

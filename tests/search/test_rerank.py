@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memhop.index.tokenizer import query_terms
-from memhop.search.reading import Question, question
-from memhop.search.rerank import Candidate, rerank
+from memhop.search.reading import Candidate, Question, question
+from memhop.search.rerank import rerank
 from memhop.search.time_window import When
 from memhop.search.tuning import RERANK, Weights
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memhop.search.marks import agreement
-from memhop.search.reading import question
-from memhop.search.rerank import Candidate, rerank
+from memhop.search.reading import Candidate, question
+from memhop.search.rerank import rerank
 from memhop.search.tuning import RERANK, Weights
 from memhop.search.values import told, values
 

@@ -54,6 +54,9 @@ def facts(db: DB) -> frozenset[str]:
     for graph in every(db.knowledge.graphs):
         found.add(f"graph: {graph.name}")
         found.update(f"node: {node.title}, {node.content}" for node in db.knowledge.nodes(graph.id).items)
+        found.update(f"edge: {edge.label}" for edge in db.knowledge.edges(graph.id).items)
+    for fact in db.facts.list(include_closed=True).items:
+        found.add(f"fact: {fact.value} {'still' if fact.valid_to is None else 'no more'}")
     if COPY in disk_of(db).names:
         found.add(COPIED)
     found.update(f"step: {event.payload}" for event in db.trajectory.read("one").items)
@@ -260,6 +263,20 @@ def fourth_day(db: DB, promises: Promises) -> None:
     """Going on behind the checkpoint that closing made, and a copy of it all."""
     with promises.call("remember_many", note("one more", "and another")):
         db.remember_many(["one more", "and another"])
+    with promises.call("assert", ["fact: on the stove still"]):
+        db.facts.assert_("kettle", "is", "on the stove", valid_from=NOW - 9 * MINUTE)
+    with promises.call("assert anew", ["fact: on the stove no more", "fact: off still"], ["fact: on the stove still"]):
+        db.facts.assert_("kettle", "is", "off", valid_from=NOW - 2 * MINUTE)
+    with promises.call("import", ["node: lid, ", "node: spout, ", "graph: garden", "node: hose, "]):
+        items = [("house", "lid"), ("house", "spout"), ("garden", "hose")]
+        db.knowledge.import_({"graph": graph, "title": title} for graph, title in items)
+    house = next(graph for graph in every(db.knowledge.graphs) if graph.name == "house")
+    with promises.call("connect", ["edge: on top"]):
+        nodes = [node.id for node in db.knowledge.nodes(house.id).items]
+        db.knowledge.connect(house.id, nodes, "part_of", label="on top")
+    parts = ["node: kettle, it is copper", "node: lid, ", "node: spout, ", "edge: on top"]
+    with promises.call("delete a graph", takes=["graph: house", *parts]):
+        db.knowledge.delete_graph(house.id)
     with promises.call("backup", [COPIED]):
         db.backup(COPY)
 
