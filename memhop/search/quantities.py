@@ -10,7 +10,7 @@ from memhop.search.marks import UNSURE, Mark, Value, same
 from memhop.search.measures import CURRENCIES, MONEY_BEFORE, is_counted, measured, unit_at
 from memhop.search.numerals import SHARES, Numeral, numerals
 
-_DECIMAL_TAIL = re.compile(r"\.(\d+)$")
+_DECIMAL = re.compile(r"\d+\.(\d+)")
 _AND_HALF = re.compile(r"\sand\sa\s(half|quarter)\b|个?半(?!天|年|个|径)")
 _PER = re.compile(r"(?:\b(?:once|twice|times)|\d\S{0,6})\s$")
 _JOINED = re.compile(r"[\s,]*(?:and\s)?")
@@ -99,14 +99,14 @@ def _value(quantity: _Quantity) -> Value:
         ]
         return Value((*units, ("number", amount)), (*units, (UNSURE, amount)))
     marks: tuple[Mark, ...] = (("number", amount),)
-    if decimal := _DECIMAL_TAIL.search(number.text):  # may be a version, and 2.10 is then not 2.1
+    if decimal := _DECIMAL.fullmatch(number.text):  # may be a version, and 2.10 is then not 2.1
         version = version_marks(number.text)
         return (
             same(*version)
             if decimal[1].endswith("0")
             else Value((*version, *marks, (UNSURE, amount)), (*version, *marks))
         )
-    version = version_marks(str(int(amount))) if amount == int(amount) and 0 <= amount < 1e6 else ()
+    version = version_marks(str(int(amount))) if 0 <= amount < 1e6 and amount == int(amount) else ()
     return Value((*marks, (UNSURE, amount), *version), marks)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memhop.search.marks import agreement
 from memhop.search.reading import Candidate, question
@@ -165,3 +167,16 @@ def test_of_a_huge_text_a_little_is_read(text: str) -> None:
     asked = question("what about 90 minutes?", {"minut": 1.0})
     added = rerank(asked, None, [Candidate(text, 1, 2.0), Candidate("90 minutes", 2, 2.0)], Weights(value=0.5))
     assert added["value"][1] > added["value"][0]
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.text(alphabet="0123456789.,:-/%$€k½半千万 a年月hmv", min_size=1, max_size=24))
+def test_whatever_a_number_looks_like_it_is_read_or_left(text: str) -> None:
+    """A plain "1,386.50" without a unit was taken for a version, and every recall that met it raised ValueError."""
+    list(values(text))
+    list(values(f"it was {text} then"))
+
+
+def test_thousands_with_a_decimal_tail_are_a_number() -> None:
+    (value,) = values("the bill came to 1,386.50 in all")
+    assert ("number", 1386.5) in value.tells
