@@ -141,10 +141,10 @@ def test_the_real_stages_end_where_an_undisturbed_dream_would_have(tmp_path: Pat
         db = memory(tmp_path / name, durability="none")
         for session in range(3):
             talk(db, f"session {session}", turns=14, start=NOW - (session + 1) * DAY)
+        subjects = ("slugs eat the lettuce", "the piano is out of tune", "walnuts make Mara ill", "rent is due in May")
         db.archive.append_many(
-            {"text": f"{what} number {n}", "session": what, "at": NOW - 9 * DAY + n * 1000, "role": role}
-            for what in ("slugs eat the lettuce", "the piano is out of tune")
-            for n, role in enumerate(("user", "agent") * 9)
+            {"text": f"{subjects[n // 6 % 4]}, {n}", "session": "x", "at": NOW - 9 * DAY + n * 1000, "role": role}
+            for n, role in enumerate(("user", "agent") * 36)
         )
         return db
 
