@@ -12,6 +12,7 @@ import pytest
 from memhop import DB
 from memhop.dream import pipeline
 from memhop.dream.stage import Change, Desk
+from memhop.dream.stages import stages_of
 from tests.dream.test_pipeline import dreams_with, exported, talk
 from tests.support.memories import DAY, NOW, copied, memory
 from tests.support.processes import Starter
@@ -21,7 +22,7 @@ from tests.support.stages import Stage, fuse, rename
 def dreamer(link: Connection, path: str, mode: str, at_stage: int, after: int) -> None:
     """Dreams until `after` changes of a stage were proposed, says so, and waits for its end."""
 
-    plans: tuple[Callable[[Desk], Iterator[Change]], ...] = (rename, fuse)
+    plans: tuple[tuple[int, Callable[[Desk], Iterator[Change]]], ...] = ((0, rename), (1, fuse))
 
     def halting(plan: Callable[[Desk], Iterator[Change]], number: int, desk: Desk) -> Iterator[Change]:
         for count, change in enumerate(plan(desk)):
@@ -32,10 +33,7 @@ def dreamer(link: Connection, path: str, mode: str, at_stage: int, after: int) -
 
     pipeline.BATCH_RECORDS = 4  # many small commits
     with memory(Path(path), mode=mode) as db:
-        stages = [
-            Stage(partial(halting, plan, number), plan.__name__, by_scene=number == 1)
-            for number, plan in enumerate(plans)
-        ]
+        stages = [Stage(partial(halting, plan, number), plan.__name__, by_scene=number == 1) for number, plan in plans]
         dreams_with(db, *stages)
         link.send(db.dream().state)
 
@@ -132,3 +130,40 @@ def all_fused_once(db: DB) -> bool:
                 assert child not in parents
                 parents[child] = topic.id
     return all(db.topics.get(child).parent == parent for child, parent in parents.items()) and len(parents) >= 24
+
+
+def test_the_real_stages_end_where_an_undisturbed_dream_would_have(tmp_path: Path) -> None:
+    """Half of a scene that was fused and committed was fused once more by the next dream, on top of itself."""
+
+    stages = [stage for stage in stages_of(model=False) if stage.name != "engrams"]  # links are not resumed yet
+
+    def life(name: str) -> DB:
+        db = memory(tmp_path / name, durability="none")
+        for session in range(3):
+            talk(db, f"session {session}", turns=14, start=NOW - (session + 1) * DAY)
+        subjects = ("slugs eat the lettuce", "the piano is out of tune", "walnuts make Mara ill", "rent is due in May")
+        db.archive.append_many(
+            {"text": f"{subjects[n // 6 % 4]}, {n}", "session": "x", "at": NOW - 9 * DAY + n * 1000, "role": role}
+            for n, role in enumerate(("user", "agent") * 36)
+        )
+        return db
+
+    with life("a.meh") as db:
+        pipeline.run(db._store, stages, now_ms=NOW)
+        wanted = exported(db, tmp_path / "e")
+    with life("b.meh") as db:
+        dreams, state = 0, ""
+        while state != "done" and dreams < 400:
+            dreams += 1
+            asked = iter(range(dreams))  # each goes on a little longer
+            outcome = pipeline.run(
+                db._store,
+                stages,
+                now_ms=NOW,
+                stopping=lambda asked=asked: next(asked, None) is None,  # type: ignore[misc]
+            )
+            assert outcome.error is None
+            state = outcome.dream.state
+        assert dreams > 3
+        assert exported(db, tmp_path / "e") == wanted
+        assert pipeline.run(db._store, stages, now_ms=NOW).dream.number == 0

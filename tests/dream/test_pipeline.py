@@ -9,6 +9,7 @@ import pytest
 
 from memhop import DB
 from memhop.api.results import DreamReport
+from memhop.dream.pipeline import run
 from tests.support.memories import DAY, MINUTE, NOW, memory
 from tests.support.stages import Stage, fuse, rename
 
@@ -87,3 +88,18 @@ def test_a_preview_changes_nothing_and_tells_what_will_happen(tmp_path: Path, mo
             assert dataclasses.replace(told, ms=0) == dataclasses.replace(done, ms=0)
         assert preview.dry_run
         assert preview.changes == db.dreams.diff(1, limit=1000).items
+
+
+@pytest.mark.parametrize("by_scene", [True, False])
+def test_a_scene_that_was_not_finished_is_left_as_it_was(tmp_path: Path, by_scene: bool) -> None:
+    """Half of it, committed, would be fused once more by the next dream, on top of itself."""
+    with memory(tmp_path / "a.meh") as db:
+        talk(db)
+        before = db.export().digest
+        asked = iter([False] * 4)
+        outcome = run(db._store, [Stage(fuse, by_scene=by_scene)], now_ms=NOW, leaving=lambda: next(asked, True))
+        assert outcome.dream.state == "stopped"
+        (told,) = outcome.dream.stages
+        assert (told["applied"] == 0) is by_scene
+        assert told["skipped"] == ({"its scene was not finished": told["proposed"]} if by_scene else {})
+        assert (db.export().digest == before) is by_scene
