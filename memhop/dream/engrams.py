@@ -15,6 +15,9 @@ index, so that a dream costs as much as is new. An edge holds from the time at w
 an edge that is there already the stronger one stays, which of two that fade at one rate is the same at any time: so
 a second dream changes nothing, and what has faded does not come back. Nodes and edges that have faded are deleted;
 what a fused topic of a scene gone cold has absorbed sinks to depth 4.
+
+What has faded goes first. Then come, scene by scene, its edges and last its node, which says that the scene was looked
+at: a dream that ends in between leaves nothing out.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from memhop.dream.reading import said_in, topics_in
 from memhop.dream.stage import Change
 from memhop.dream.vectors import Directions
 from memhop.dream.wording import Wording
+from memhop.models.offline_distill import feelings
 from memhop.repo.l1_engram import (
     COLD,
     FADING,
@@ -69,15 +73,18 @@ LEAST_SAMPLE: Final = 8
 NEAR_SHARE: Final = 0.9  # of pairs of the sample that are less near
 TEMPORAL: Final = 0.3  # weight of an edge to the scene before
 CAUSAL: Final = 0.3
+LEAST_FEELINGS: Final = 3  # words of feeling in a scene, for it to have a mood
+_FELT_CHARS: Final = 2_000  # of one message
 _PAGE: Final = 1_000
 
 
 class Woven(NamedTuple):
-    """A scene that is being looked at, and its node as it will be."""
+    """A scene that is being looked at, its node as it will be, and the change that makes it so."""
 
     scene: Scene
     engram: Engram
     messages: tuple[int, ...]
+    change: Change
 
 
 class Engrams:
@@ -86,21 +93,23 @@ class Engrams:
     name = "engrams"
 
     def plan(self, desk: Desk) -> Iterator[Change]:
-        woven: dict[int, Woven] = {}
-        yield from self._nodes(desk, woven)
-        weaving = _Weaving(desk, woven)
+        woven = self._woven(desk)
+        gone: set[int] = set()
+        if not desk.scene:
+            yield from _fading(desk, woven, gone)
+        weaving = _Weaving(desk, woven, gone)
         for one in woven.values():
             if desk.stopping():
                 return
             yield from weaving.edges(one)
-        if not desk.scene:
-            yield from _fading(desk, woven)
+            yield one.change
 
-    def _nodes(self, desk: Desk, woven: dict[int, Woven]) -> Iterator[Change]:
+    def _woven(self, desk: Desk) -> dict[int, Woven]:
+        woven: dict[int, Woven] = {}
         wording = Wording(desk.store)
         for id_ in _changed(desk):
             if desk.stopping():
-                return
+                break
             scene = desk.store.readable(Scene, id_)
             if scene is None:
                 continue
@@ -116,13 +125,14 @@ class Engrams:
             sunk = _sinking(topics) if worth < COLD else []
             if worth < COLD:
                 engram = msgspec.structs.replace(engram, cold=True)
-            woven[id_] = Woven(scene, engram, tuple(message.id for message in messages))
-            yield Change(
+            change = Change(
                 "engram",
                 f"the scene has {len(topics)} topics and {len(engram.terms)} telling terms",
                 reads=(*([known] if known is not None else []), *sunk),
                 puts=(engram, *_at_depth(sunk)),
             )
+            woven[id_] = Woven(scene, engram, tuple(message.id for message in messages), change)
+        return woven
 
 
 def _changed(desk: Desk) -> list[int]:
@@ -159,16 +169,28 @@ def _forgotten_already(desk: Desk, scene: int, last_at: int) -> bool:
 
 def _node(wording: Wording, scene: Scene, topics: list[Topic], messages: list[Message], known: Engram | None) -> Engram:
     counts = wording.counted(messages)
+    valence, arousal = _mood(messages)
     base = known or Engram(scene=scene.id, created_at=scene.created_at)
     return msgspec.structs.replace(
         base,
         id=engram_id(scene.id),
         topics=len(topics),
         active_at=scene.last_at,
+        valence=valence,
+        arousal=arousal,
         terms=tuple(sorted(term_hash(term) for term in wording.top(counts, TERMS, rarity=SHARED))),
         state=scene_state(scene.last_at, len(topics)),
         cold=False,
     )
+
+
+def _mood(messages: list[Message]) -> tuple[float, float]:
+    """Valence and arousal of what was said, by words of feeling; neutral where there are too few to tell."""
+    felt = [feeling for message in messages for feeling in feelings(message.text[:_FELT_CHARS])]
+    if len(felt) < LEAST_FEELINGS:
+        return 0.0, 0.0
+    valence, arousal = (sum(feeling[axis] for feeling in felt) / len(felt) for axis in (0, 1))
+    return round(valence, 2), round(max(0.0, arousal), 2)
 
 
 def _use(store: Store, scene: int, now_ms: int) -> float:
@@ -186,12 +208,14 @@ def _at_depth(topics: list[Topic]) -> list[Topic]:
 
 
 class _Weaving:
-    """Edges from the scenes of one dream."""
+    """Edges from the scenes of one dream. `gone`: nodes and edges that this dream deletes."""
 
-    def __init__(self, desk: Desk, woven: dict[int, Woven]) -> None:
+    def __init__(self, desk: Desk, woven: dict[int, Woven], gone: set[int]) -> None:
         self._desk = desk
         self._store = desk.store
         self._woven = woven
+        self._gone = gone
+        self._made: dict[int, Hyperedge] = {}  # an edge is met from both of its ends
         self._with_term: dict[int, list[int]] = {}
         self._nodes: dict[int, Engram | None] = {id_: one.engram for id_, one in woven.items()}
         self._directions = Directions(desk.store)
@@ -230,11 +254,14 @@ class _Weaving:
         edge = Hyperedge(id=edge_id(relation, scenes), relation=relation, scenes=scenes, weight=weight, updated_at=at)
         if edge.weight_at(self._desk.now_ms) < FORGOTTEN:
             return None
-        known = self._store.readable(Hyperedge, edge.id)
+        known = self._made.get(edge.id)
+        if known is None and edge.id not in self._gone:
+            known = self._store.readable(Hyperedge, edge.id)
         if known is not None:
             both = max(at, known.updated_at)
             if known.weight_at(both) >= edge.weight_at(both) - 1e-4:
                 return None
+        self._made[edge.id] = edge
         return Change(
             "edge", f"two scenes belong together: {relation}", reads=(known,) if known is not None else (), puts=(edge,)
         )
@@ -299,13 +326,15 @@ class _Weaving:
 
     def _stored_with(self, term: int) -> list[int]:
         page = self._store.listed(Engram, nodes_with(term), limit=WITH_TERM, descending=True)
-        for _, engram in page:
+        found = [engram for _, engram in page if engram.id not in self._gone]
+        for engram in found:
             self._nodes.setdefault(engram.scene, engram)
-        return [engram.scene for _, engram in page]
+        return [engram.scene for engram in found]
 
     def _node(self, scene: int) -> Engram | None:
         if scene not in self._nodes:
-            self._nodes[scene] = self._store.readable(Engram, engram_id(scene))
+            id_ = engram_id(scene)
+            self._nodes[scene] = None if id_ in self._gone else self._store.readable(Engram, id_)
         return self._nodes[scene]
 
     def _centroid(self, scene: int) -> NDArray[np.float32] | None:
@@ -342,8 +371,8 @@ def _best(found: list[tuple[int, float]]) -> list[tuple[int, float]]:
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:DEGREE]
 
 
-def _fading(desk: Desk, woven: dict[int, Woven]) -> Iterator[Change]:
-    """What has faded below a threshold since: edges and nodes to delete, scenes gone cold."""
+def _fading(desk: Desk, woven: dict[int, Woven], gone: set[int]) -> Iterator[Change]:
+    """What has faded below a threshold since: edges and nodes to delete, which join `gone`, and scenes gone cold."""
     store, now = desk.store, desk.now_ms
     due: list[int] = []
     after = None
@@ -356,14 +385,19 @@ def _fading(desk: Desk, woven: dict[int, Woven]) -> Iterator[Change]:
         if desk.stopping():
             return
         desk.looked_at(1)
+        if id_ in gone:
+            continue
         match store.record(id_):
             case Hyperedge() as edge:
                 if edge.weight_at(now, min(_use(store, scene, now) for scene in edge.scenes)) < FORGOTTEN:
+                    gone.add(edge.id)
                     yield Change("edge", "the association has faded", reads=(edge,), deletes=(edge,))
             case Engram() as engram if engram.scene not in woven:
                 worth = engram.importance_at(now, _use(store, engram.scene, now))
                 if worth < FORGOTTEN:
-                    yield _forgotten(store, engram)
+                    change = _forgotten(store, engram, gone)
+                    gone.update(record.id for record in change.deletes)
+                    yield change
                 elif worth < COLD and not engram.cold:
                     sunk = _sinking(topics_in(store, engram.scene))
                     cold = msgspec.structs.replace(engram, cold=True)
@@ -372,10 +406,11 @@ def _fading(desk: Desk, woven: dict[int, Woven]) -> Iterator[Change]:
                     )
 
 
-def _forgotten(store: Store, engram: Engram) -> Change:
-    gone: tuple[Record, ...] = (engram,)
+def _forgotten(store: Store, engram: Engram, gone: set[int]) -> Change:
+    """The node and its edges, without those that go already."""
+    whole: tuple[Record, ...] = (engram,)
     after = None
     while page := store.listed(Hyperedge, edges_of(engram.scene), after=after, limit=_PAGE):
-        gone += tuple(edge for _, edge in page)
+        whole += tuple(edge for _, edge in page if edge.id not in gone)
         after = page[-1][0]
-    return Change("engram", "the scene is forgotten", reads=gone, deletes=gone)
+    return Change("engram", "the scene is forgotten", reads=whole, deletes=whole)

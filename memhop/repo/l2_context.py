@@ -90,7 +90,7 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
             at=self.user_at,
             scene=label("scene", self.scene) if self.scene else 0,
             project=label("project", self.project),
-            flags=REPEATS if self.sources and not self.edited else 0,
+            flags=REPEATS if self.sources else 0,
         )
 
 

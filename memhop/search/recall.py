@@ -301,7 +301,7 @@ class Recaller:
             if record is None:
                 unreadable += 1
                 continue
-            if isinstance(record, Topic) and record.sources and not record.edited and told.issuperset(record.sources):
+            if isinstance(record, Topic) and record.sources and told.issuperset(record.sources):
                 continue  # all that it cites is there, word for word
             told.add(record.id)
             fused, mine = fused_by_layer[placed.layer]

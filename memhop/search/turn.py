@@ -53,6 +53,7 @@ ENOUGH_TERMS = 3  # in common with one message, for its coverage to count in ful
 CANDIDATES = 50  # units whose scenes are weighed
 KEYWORDS = 12  # kept per message
 EDGE_STEP = 0.3  # how far one shared recall moves an edge's weight towards 1
+NEWEST_TOPICS = 3  # of each scene brought to mind, in the reply
 EDGE_SCENES = 2  # other scenes that one turn links to
 
 
@@ -364,16 +365,22 @@ def _contexts(store: Store, scene: Scene, newest: Topic, recalled: Recalled) -> 
             topic = store.readable(Topic, hit.record.topic)
             if topic is not None:
                 chosen.setdefault(topic.id, topic)
-    page = store.listed(Topic, l2_context.topics_of(scene.id), limit=LIMITS.contexts + 1, descending=True)
-    for _, topic in page:
+    for topic in _newest_roots(store, scene.id, LIMITS.contexts + 1):
         chosen.setdefault(topic.id, topic)
     chosen.pop(newest.id, None)
     return tuple(chosen.values())[: LIMITS.contexts]
 
 
 def _newest_topics(store: Store, scenes: list[Scene]) -> tuple[Topic, ...]:
-    found = []
-    for scene in scenes:
-        page = store.listed(Topic, l2_context.topics_of(scene.id), limit=3, descending=True)
-        found += [topic for _, topic in page]
-    return tuple(found)
+    return tuple(topic for scene in scenes for topic in _newest_roots(store, scene.id, NEWEST_TOPICS))
+
+
+def _newest_roots(store: Store, scene: int, most: int) -> list[Topic]:
+    """Topics of a scene that are part of no other, newest first: a fused topic stands for what it has absorbed."""
+    found: list[Topic] = []
+    after = None
+    group = l2_context.topics_of(scene)
+    while len(found) < most and (page := store.listed(Topic, group, after=after, limit=most, descending=True)):
+        found += [topic for _, topic in page if topic.depth == 1]
+        after = page[-1][0]
+    return found[:most]

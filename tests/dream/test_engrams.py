@@ -297,3 +297,20 @@ def test_places_in_time_are_those_of_the_formula() -> None:
         worth = record.importance_at if isinstance(record, Engram) else record.weight_at
         (at,) = (listing.order for listing in record.listings() if listing.order > NOW + DAY)
         assert worth(at) <= under < worth(at - 1000)
+
+
+def test_old_scenes_are_forgotten_in_one_dream(tmp_path: Path) -> None:
+    """The stage planned to delete a forgotten node together with an edge that it had deleted a moment before: the
+    change was skipped, and the next dream, over unchanged data, had something to do."""
+    clock = ManualClock(NOW - 900 * DAY)
+    with memory(tmp_path / "a.meh", clock=clock) as db:
+        for text in ("the kayak hull needs epoxy", "epoxy for the kayak hull", "kayak hull epoxy cured"):
+            db.search(text, clock.now_ms(), session="s", auto_create=True)
+            clock.advance(DAY)
+        assert list(db._store.scan(Hyperedge))
+        clock.advance(900 * DAY)
+        first = db.dream()
+        assert all("changed meanwhile" not in stage.skipped for stage in first.stages)
+        assert not list(db._store.scan(Engram))
+        assert not list(db._store.scan(Hyperedge))
+        assert db.dream().number is None

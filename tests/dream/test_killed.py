@@ -133,9 +133,9 @@ def all_fused_once(db: DB) -> bool:
 
 
 def test_the_real_stages_end_where_an_undisturbed_dream_would_have(tmp_path: Path) -> None:
-    """Half of a scene that was fused and committed was fused once more by the next dream, on top of itself."""
-
-    stages = [stage for stage in stages_of(model=False) if stage.name != "engrams"]  # links are not resumed yet
+    """Half of a scene that was fused and committed was fused once more by the next dream, on top of itself; and a scene
+    whose node was written before its edges lost these for ever."""
+    stages = stages_of(model=False)
 
     def life(name: str) -> DB:
         db = memory(tmp_path / name, durability="none")
