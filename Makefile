@@ -55,6 +55,10 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benches.multilingual --split both --json $(RESULTS)/multilingual-none.json
 	$(BIN)/python -m benches.multilingual --split both --embedder local --json $(RESULTS)/multilingual-local.json
 	if $(BIN)/memhop models list --json | grep -q '"name": "minilm".*"state": "installed"'; then $(MAKE) bench-minilm; fi
+	$(BIN)/python -m benches.dream $(LOCOMO) --json $(RESULTS)/dream.json
+	$(BIN)/python -m benches.dream_packs --split both --json $(RESULTS)/dream-packs-none.json
+	$(BIN)/python -m benches.dream_packs --split both --embedder local --json $(RESULTS)/dream-packs-local.json
+	$(BIN)/python -m benches.dreaming --json $(RESULTS)/dreaming.json
 	$(BIN)/python -m benches.fit_confidence $(LOCOMO) --json $(RESULTS)/confidence.json
 	$(BIN)/python -m benches.opening --json $(RESULTS)/opening.json
 	$(BIN)/python -m benches.fuzzy $(RESULTS)/fuzzy.json

@@ -127,6 +127,25 @@ BARS: Final = (
     *(Bar(f"notes, held half, recall@5 over FTS5 porter, {name}", False, bound, _over_porter(model))
       for model, name, bound in (("none", "no model", 13), ("local", "static model", 20), ("minilm", "MiniLM", 30))),
     Bar("confidence: AUROC of answerable questions", False, 0.85, Figure(_at("confidence", "auroc"))),
+    *(Bar(f"a dream, LoCoMo recall@10, {way}: after / before", False, 1, Figure(
+        _at("dream", way, "after", "all", "recall@10"), over=_at("dream", way, "before", "all", "recall@10")))
+      for way in ("appended", "agent loop")),
+    *(Bar(f"association, LoCoMo multi-hop recall@20, {way}: with / without", False, 1, Figure(
+        _at("dream", way, "after", "multi-hop", "recall@20"),
+        over=_at("dream", way, "without", "multi-hop", "recall@20")))
+      for way in ("appended", "agent loop")),
+    *(Bar(f"look-alikes after a dream, held half, {way}: {what}", False, 100, Figure(
+        _at("dream-packs-none", "lookalikes", way, HELD, "after", figure)))
+      for way in ("turns", "notes") for figure, what in (("apart", "none merged"), ("both@10", "both found"))),
+    *(Bar(f"contradictions after a dream, {half} half, {way}: {what}", False, bound, Figure(
+        _at("dream-packs-none", "contradictions", way, half, "after", figure)))
+      for way in ("turns", "notes") for half in (HELD, "dev")
+      for figure, what, bound in (("before", "newest first", 95), ("older@10", "the older one found", 100))),
+    *(Bar(f"{call} while a dream waits for a slow model / idle, p95", True, 2, Figure(
+        _at("dreaming", f"ratio {call} p95 ms"))) for call in ("remember", "recall")),
+    Bar("a dream over 100k messages, the second / the first", True, 0.02, Figure(
+        _at("dream", "of_100000", "unchanged"), over=_at("dream", "of_100000", "first"))),
+    Bar("the same, peak MiB", True, 1_500, Figure(_at("dream", "of_100000", "peak MiB"))),
     Bar("open at 1M / at 1k", True, 1.5, Figure(
         _speed("open", 1_000_000, file="speed-full"), over=_speed("open", 1_000, file="speed-full"))),
     Bar("durable remember / FTS5 insert, 10k texts", True, 1.5, Figure(

@@ -8,7 +8,6 @@ bar: p95 while it dreams below twice the idle p95 of the same run.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import threading
 import time
@@ -16,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benches import report
 from memhop import DB
 from memhop.models.chat import Reply
 
@@ -44,12 +44,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=400)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    environment = report.environment(seed=0, data_sha256="generated")
+    report.print_environment(environment)
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(Path(folder) / "agent.meh", options.turns, options.rounds)
     for name, value in figures.items():
         print(f"{name:32} {value:10.3f}")
     if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n")
+        report.write_json(options.json, environment, figures)
 
 
 def measure(path: Path, turns: int, rounds: int) -> dict[str, float]:

@@ -85,6 +85,12 @@ def figures() -> str:
         "languages), percent, on the half that weights were tuned on / on the half held back:",
         _pack_table(),
         _observations(),
+        "**Dreams** without a model: evidence recall@5 / @10 / @20 on LoCoMo before and after one, multi-hop alone, "
+        "and without the part that association has in ranking:",
+        _dream_table(_load("dream")["results"]),
+        _dream_cost(_load("dream")["results"], _load("dreaming")["results"]),
+        "Two packs of what a dream must keep apart, turns of a conversation, after one, percent, dev / held back:",
+        _dream_packs(),
         "**Confidence**: how well a recall without a model tells a question that its memory answers from one it does "
         "not, by AUROC, of conversations that were left out of the fit:",
         _confidence_table(_load("confidence")["results"]["by_memory"]),
@@ -195,6 +201,44 @@ def _pack_table() -> str:
     columns[PORTER] = columns.pop(PORTER)
     rows = [[title, *(column[row] for column in columns.values())] for row, (title, _, _) in enumerate(PACKS)]
     return _table(["", *columns], rows)
+
+
+def _dream_table(results: Mapping[str, Any]) -> str:
+    rows = []
+    for way in ("appended", "agent loop"):
+        for moment, title in (("before", "before"), ("without", "after, without association"), ("after", "after")):
+            found = results[way][moment]
+            rows.append([f"{way}, {title}", _short(found["all"]), _short(found["multi-hop"])])
+    return _table(["filled, asked", "all", "multi-hop"], rows)
+
+
+def _dream_cost(results: Mapping[str, Any], beside: Mapping[str, Any]) -> str:
+    """Of the largest memory that was dreamed over."""
+    most = max((name for name in results if name.startswith("of_")), key=lambda name: int(name[3:]))
+    found = results[most]
+    remember, recall = (beside[f"ratio {call} p95 ms"] for call in ("remember", "recall"))
+    return (
+        f"A dream over {found['messages']:,} messages takes {found['first']:.0f} s of CPU, one over unchanged data "
+        f"{found['unchanged']:.2f} s, one after 1 % more {found['1 % more']:.1f} s; peak memory "
+        f"{found['peak MiB']:,} MiB. While a dream waits for a model that takes two seconds for each reply, p95 of "
+        f"`remember` is {remember:.2f} times, and of `recall` {recall:.2f} times what it is when nothing else goes on."
+    )
+
+
+def _dream_packs() -> str:
+    rows = []
+    for title, pack, figure in (
+        ("look-alikes: none merged", "lookalikes", "apart"),
+        ("both in the first ten", "lookalikes", "both@10"),
+        ("contradictions: the newest before the older one", "contradictions", "before"),
+        ("the older one in the first ten", "contradictions", "older@10"),
+    ):
+        cells = []
+        for model in ("none", "local"):
+            found = _load(f"dream-packs-{model}")["results"][pack]["turns"]
+            cells.append(f"{found['dev']['after'][figure]} / {found['held']['after'][figure]}")
+        rows.append([title, *cells])
+    return _table(["", MODELS["none"], MODELS["local"]], rows)
 
 
 def _observations() -> str:

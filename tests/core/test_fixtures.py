@@ -17,6 +17,7 @@ from tests.support.make_fixture import (
     BATCHES,
     CHECKPOINT_AFTER,
     CONTEXTS,
+    DREAMS,
     FIXTURE,
     FIXTURES,
     FULL,
@@ -100,6 +101,29 @@ def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> N
         assert "a note for the trash" in texts(db.recall("trash", tier="trashed"))
         assert "first wording" not in texts(db.recall("first wording"))
         assert path.read_bytes() == FULL.read_bytes(), "reading changes nothing"
+
+
+def test_a_memory_that_has_dreamt_says_what_it_said(tmp_path: Path) -> None:
+    path = tmp_path / "v1-dreams.meh"
+    shutil.copy(DREAMS, path)
+    with memory(path) as db:
+        assert kinds_of(db) >= LATER
+        assert db.verify(deep=True).ok
+        fused = [
+            topic for scene in every(db.scenes.list) for topic in every(db.topics.list, scene_id=scene.id, depth=1)
+        ]
+        cited = [statement for topic in fused for statement in topic.statements]
+        assert cited
+        for statement in cited:
+            assert all(db.archive.get(id_).text in statement.text for id_ in statement.message_ids)
+        assert [fact.value for fact in db.facts.history("kayak", "lies in").items] == ["the shed", "the garden"]
+        assert [fact.value for fact in db.facts.list("kayak").items] == ["the garden"]
+        assert db.profile.get().derived
+        assert db.dreams.show(1).undoable
+        db.dreams.undo(1)
+        assert not [
+            topic for scene in every(db.scenes.list) for topic in every(db.topics.list, scene_id=scene.id, depth=2)
+        ]
 
 
 def test_vectors_of_tokens_are_what_they_were(tmp_path: Path) -> None:

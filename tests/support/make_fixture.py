@@ -5,7 +5,8 @@
 v1-chained.meh is made of plain frames; what is in it is told by `RECORDS`, so that the test which opens it needs no
 second copy. v1.meh is the same from the time when a manifest did not name the one before it. v1-contexts.meh is a
 memory that holds every kind of record, in two segments and a tail; see `lives`. v1-full.meh is the same from the time
-before vectors of tokens were stored.
+before vectors of tokens were stored. v1-dreams.meh is a memory that has dreamt, with the kinds that v1-contexts.meh
+lacks.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from array import array
 from pathlib import Path
 
 from memhop.core.meh_file import DELETED, MehFile, Write
+from memhop.repo.dreams import Spending, spending_id
 from tests.support import lives
-from tests.support.memories import NOW
+from tests.support.memories import DAY, HOUR, NOW
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, TURN, Records, clock, text
 
@@ -23,6 +25,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 FIXTURE = FIXTURES / "v1-chained.meh"
 FULL = FIXTURES / "v1-full.meh"
 CONTEXTS = FIXTURES / "v1-contexts.meh"
+DREAMS = FIXTURES / "v1-dreams.meh"
 BATCHES = [
     [Write(NOTE, 1, text(1, 100)), Write(TURN, 1000, "Zürich, 上周, 🎈".encode())],
     [Write(NOTE, 2, text(2, 3000)), Write(NOTE, 3, b"")],
@@ -66,8 +69,30 @@ def build_full() -> bytes:
     return disk.bytes_of(PATH)
 
 
+def build_dreams() -> bytes:
+    """A memory that has dreamt once, of a talk about two subjects; with facts, an edge, and a checkpoint in between."""
+    disk = SimulatedDisk(seed=3)
+    with lives.start(disk) as db:
+        for number in range(14):
+            subject = ("the kayak hull needs epoxy", "slugs eat the lettuce")[number // 7]
+            said = f"I am happy that {subject}, say {number}"
+            found = db.search(said, NOW - HOUR + number * 60_000, session="talk")
+            db.update(found.new_topic_id, f"noted: {subject}, {number}", NOW - HOUR + number * 60_000 + 1_000)
+        boat, hull = (db.knowledge.put("boats", title) for title in ("kayak", "hull"))
+        assert boat.graph_id is not None
+        db.knowledge.connect(boat.graph_id, [hull.id, boat.id], "part_of")
+        db.facts.assert_("kayak", "lies in", "the shed", valid_from=NOW - 2 * HOUR, sources=[found.message_id])
+        db.facts.assert_("kayak", "lies in", "the garden", valid_from=NOW - HOUR)
+        db.profile.update(name="Juno")
+        db.checkpoint()
+        assert db.dream().changed
+        with db._store.writing() as batch:
+            batch.put(Spending(day=NOW // DAY, calls=2, prompt_tokens=300), spending_id(NOW // DAY))
+    return disk.bytes_of(PATH)
+
+
 if __name__ == "__main__":
-    for path, made in ((FIXTURE, build), (CONTEXTS, build_full)):
+    for path, made in ((FIXTURE, build), (CONTEXTS, build_full), (DREAMS, build_dreams)):
         if not path.exists():
             path.write_bytes(made())
             print(f"{path}: {path.stat().st_size} bytes")
