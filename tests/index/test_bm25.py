@@ -137,6 +137,22 @@ def test_dead_units_do_not_count_in_the_statistics() -> None:
     np.testing.assert_array_equal(scores(store.index, query, store.mask)[:2], scores(alone.index, query, alone.mask))
 
 
+def test_statistics_of_two_sets_of_units_are_not_mixed_up() -> None:
+    """Both leave out one unit of three, so that the counts by which statistics are kept are the same."""
+    index = Bm25Index()
+    for ordinal, unit in enumerate((["a"], ["a", "b", "b", "b"], ["b"])):
+        index.add(ordinal, unit)
+    first, last = np.array([True, True, False]), np.array([False, True, True])
+    (of_first,) = index.postings(["b"], first, of="first")
+    (of_last,) = index.postings(["b"], last, of="last")
+    assert (of_first.frequency, of_last.frequency) == (1, 2)
+    units = [["a"], ["a", "b", "b", "b"], ["b"]]
+    for found, live in ((of_first, first), (of_last, last)):
+        docs, tfs = found.read()
+        expected = by_the_formula(units, live.tolist(), {"b": 1.0})
+        assert (found.idf * found.strength(docs, tfs)).tolist() == pytest.approx([expected[doc] for doc in docs])
+
+
 def test_counts_past_the_limit_of_a_part_saturate() -> None:
     index = Bm25Index()
     index.add(0, ["a"] * 70_000 + ["b"])

@@ -193,3 +193,22 @@ def test_the_sign_plane_counts_differing_signs(dim: int) -> None:
         for right in range(9):
             differing = int(np.bitwise_count(plane[:, left] ^ plane[:, right]).sum())
             assert differing == int(np.count_nonzero((matrix[left] > 0) != (matrix[right] > 0)))
+
+
+def test_the_mean_is_where_rows_of_units_point_together() -> None:
+    index = VectorIndex(2)
+    index.put(1, owners_of(1, 1, 2), unit_rows([[1, 0], [0, 1], [0, 1]]))
+    index.put(2, owners_of(3, 4), unit_rows([[1, 0], [-1, 0]]))
+
+    def mean(*units: int) -> list[float] | None:
+        found = index.mean(np.array(units, np.int64), identity, version=0)
+        return None if found is None else found.tolist()
+
+    assert mean(0) == pytest.approx([0.5**0.5, 0.5**0.5])
+    assert mean(2, 0, 1, 0) == pytest.approx([0.5**0.5, 0.5**0.5])  # each unit once, in whatever order
+    assert mean(1) == pytest.approx([0, 1])
+    assert mean(2, 3) is None  # they cancel out
+    assert mean(7) is None
+    assert mean() is None
+    index.put(3, owners_of(1), unit_rows([[1, 0]]))
+    assert mean(0) == pytest.approx([1, 0])  # the slab that was put last speaks
