@@ -246,7 +246,7 @@ class Capabilities(Namespace):
             batch.delete(Kind.CAPABILITY, card.id)
             if store.file.locate(usage_id(card.id)) is not None:
                 batch.delete(Kind.USAGE, usage_id(card.id))
-            for note in _linking(store, card.id):
+            for note in store.walk(Note, linked_to(card.id)):
                 rest = without(note, {card.id})
                 assert rest is not None
                 batch.put(rest)
@@ -380,13 +380,6 @@ def _headings(card: Capability) -> Iterator[str]:
     yield from (card.name, card.summary, card.trigger)
     for words in card.translations.values():
         yield from (words.summary, words.trigger)
-
-
-def _linking(store: Store, id_: int) -> Iterator[Note]:
-    after = None
-    while page := store.listed(Note, linked_to(id_), after=after, limit=_PAGE):
-        yield from (note for _, note in page)
-        after = page[-1][0]
 
 
 def _as_id(name: object) -> int:

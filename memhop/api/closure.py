@@ -45,8 +45,7 @@ def delete_topic(store: Store, id_: int, *, dry_run: bool) -> results.Deleted:
 
 def _scene(store: Store, batch: Batch, id_: int, dry_run: bool) -> results.Deleted:
     _check(store, Kind.SCENE, id_)
-    groups = store.views.groups
-    topics = [topic for _, topic in groups.page(topics_of(id_), limit=groups.count(topics_of(id_)))]
+    topics = [topic for _, topic in store.members(topics_of(id_))]
     said = set(messages_in(store, id_))
     for topic in store.walk(Topic, topics_of(id_)):
         said |= set(messages_of_topic(store, topic))

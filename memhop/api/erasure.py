@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Record)
 
-_PAGE = 1_000
 _STEM_CHARS = 4  # which forms of a word have in common
 _WORD = re.compile(r"\w+")
 
@@ -134,7 +133,7 @@ class Erasure:
         elif kind is Kind.GRAPH:
             self._refer(edges_in(id_))
             self._referring |= {topic.id: Kind.TOPIC for topic in self._store.scan(Topic) if id_ in topic.graphs}
-            return list(self._members(nodes_of(id_)))
+            return [node for _, node in self._store.members(nodes_of(id_))]
         elif kind is Kind.KNOWLEDGE:
             self._refer(edges_at(id_))
         return []
@@ -259,16 +258,10 @@ class Erasure:
 
     def _refer(self, group: int, kind: Kind | None = None) -> None:
         """Everything in a group names something that goes."""
-        for id_ in self._members(group):
+        for _, id_ in self._store.members(group):
             located = self._store.file.locate(id_)
             if located is not None and kind in (None, located[0]):
                 self._referring[id_] = Kind(located[0])
-
-    def _members(self, group: int) -> Iterator[int]:
-        after = None
-        while page := self._store.places(group, after=after, limit=_PAGE):
-            yield from (id_ for _, id_ in page)
-            after = page[-1]
 
     def _means_nothing(self, kind: Kind, id_: int) -> bool:
         """Take the references to what goes out of a record; True if that leaves nothing of it."""

@@ -121,9 +121,7 @@ def messages_in(store: Store, scene: int) -> list[int]:
 
 def messages_of_topic(store: Store, topic: Topic) -> list[int]:
     """Ids of the messages of a topic: those it names, and those that name it."""
-    group = messages_of(topic.id)
-    listed = store.views.groups.page(group, limit=store.views.groups.count(group))
-    return list(dict.fromkeys((*topic.messages, *(id_ for _, id_ in listed))))
+    return list(dict.fromkeys((*topic.messages, *(id_ for _, id_ in store.members(messages_of(topic.id))))))
 
 
 def _move(store: Store, batch: Batch, topics: Iterable[Topic], said: Iterable[int], scene: int) -> None:
@@ -141,7 +139,7 @@ def _redirect(store: Store, batch: Batch, to: dict[int, int]) -> list[int]:
     for id_ in to:
         for edge in store.walk(Hyperedge, edges_of(id_)):
             stale[edge.id] = edge
-        for _, linked in store.places(linked_to(id_), limit=store.views.groups.count(linked_to(id_))):
+        for _, linked in store.members(linked_to(id_)):
             record = batch.records.get(linked) or store.record(linked)
             if record is not None:
                 batch.put(redirected(record, to))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -119,7 +119,7 @@ class Trajectory(Namespace):
         by_type: dict[str, int] = {}
         size = cut = steps = 0
         first_at = last_at = None
-        for event in _events(self._store, name):
+        for event in self._store.walk(Event, events_of(name)):
             steps += 1
             by_type[event.type] = by_type.get(event.type, 0) + 1
             size += len(event.payload.encode("utf-8", "replace"))
@@ -174,7 +174,10 @@ class Trajectory(Namespace):
         until = None if before is None else to_ms(before, field="before")
         keep = 0 if keep_last is None else check_int(keep_last, field="keep_last", low=0, high=2**63 - 1)
         store = self._store
-        names = _sessions(store) if session is None else [check_name(session, field="session")]
+        if session is None:
+            names = [event.session for event in store.walk(Event, SESSIONS)]
+        else:
+            names = [check_name(session, field="session")]
         dropped = touched = 0
         for name in names:
             group = events_of(name)
@@ -233,23 +236,6 @@ def _payload(value: object, field: str) -> str:
 
 def _put(batch: Batch, draft: Event, seq: int) -> Event:
     return batch.new(msgspec.structs.replace(draft, seq=seq), draft.session, seq)
-
-
-def _events(store: Store, session: str) -> Iterator[Event]:
-    after = None
-    group = events_of(session)
-    while places := store.places(group, after=after, limit=_PAGE):
-        yield from (event for _, event in store.at_places(Event, places))
-        after = places[-1]
-
-
-def _sessions(store: Store) -> list[str]:
-    names: list[str] = []
-    after = None
-    while places := store.places(SESSIONS, after=after, limit=_PAGE):
-        names += [event.session for _, event in store.at_places(Event, places)]
-        after = places[-1]
-    return names
 
 
 def _old(store: Store, group: int, before: int | None, keep: int) -> Callable[[int, int], bool]:

@@ -21,7 +21,7 @@ from memhop.dream.stage import Change
 from memhop.dream.vectors import Directions
 from memhop.index.tokenizer import query_terms
 from memhop.models.material import Block, Group, Said
-from memhop.repo.l2_context import DEEPEST, FRESH_SCENES, Scene, Topic, fused_id
+from memhop.repo.l2_context import DEEPEST, FRESH_SCENES, Scene, Topic, family, fused_id
 from memhop.repo.l4_archive import Message
 
 if TYPE_CHECKING:
@@ -187,19 +187,11 @@ def _change(
 
 
 def _below(members: Sequence[Topic], topics: dict[int, Topic]) -> list[Topic] | None:
-    """Everything under the members. None: something is under two of them, or under itself."""
-    seen = {topic.id for topic in members}
-    found: list[Topic] = []
-    waiting = [child for topic in members for child in topic.children]
-    while waiting:
-        id_ = waiting.pop()
-        if id_ in seen:
-            return None
-        seen.add(id_)
-        topic = topics.get(id_)
-        if topic is not None:
-            found.append(topic)
-            waiting += topic.children
+    """Everything under the members. None: something is under two of them."""
+    families = [one for topic in members for one in family(topic, topics.get)]
+    if len(families) > len({topic.id for topic in families}):
+        return None
+    found = [topic for topic in families if topic not in members]
     return sorted(found, key=lambda topic: (topic.user_at, topic.id))
 
 

@@ -102,10 +102,7 @@ def crystallize(store: Store, ledger: Ledger, session: str, *, approve: bool, dr
 
 def _cards(store: Store) -> Iterator[Capability]:
     """Cards of the file, the last changed first."""
-    after = None
-    while page := store.listed(Capability, all_of(Kind.CAPABILITY), after=after, descending=True):
-        yield from (card for _, card in page)
-        after = page[-1][0]
+    return store.walk(Capability, all_of(Kind.CAPABILITY), descending=True)
 
 
 def _proposals(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memhop.dream.stage import Desk
-    from memhop.repo.record import Record
     from memhop.repo.store import Store
 
 TERMS: Final = 24  # of a scene
@@ -352,11 +352,7 @@ class _Weaving:
         """(median, least that is near) of the cosines between scenes, by a sample spread evenly over time."""
         import numpy as np
 
-        places = []
-        after = None
-        while page := self._store.places(all_of(Kind.SCENE), after=after, limit=_PAGE):
-            places += [id_ for _, id_ in page]
-            after = page[-1]
+        places = [id_ for _, id_ in self._store.members(all_of(Kind.SCENE))]
         chosen = places if len(places) <= SAMPLE else [places[i * len(places) // SAMPLE] for i in range(SAMPLE)]
         vectors = [vector for id_ in chosen if (vector := self._centroid(id_)) is not None]
         if len(vectors) < LEAST_SAMPLE:
@@ -374,14 +370,8 @@ def _best(found: list[tuple[int, float]]) -> list[tuple[int, float]]:
 def _fading(desk: Desk, woven: dict[int, Woven], gone: set[int]) -> Iterator[Change]:
     """What has faded below a threshold since: edges and nodes to delete, which join `gone`, and scenes gone cold."""
     store, now = desk.store, desk.now_ms
-    due: list[int] = []
-    after = None
-    while page := store.places(FADING, after=after, limit=_PAGE):
-        due += [id_ for at, id_ in page if at <= now]
-        if page[-1][0] > now:
-            break
-        after = page[-1]
-    for id_ in due:
+    due = list(takewhile(lambda place: place[0] <= now, store.members(FADING)))
+    for _, id_ in due:
         if desk.stopping():
             return
         desk.looked_at(1)
@@ -408,9 +398,6 @@ def _fading(desk: Desk, woven: dict[int, Woven], gone: set[int]) -> Iterator[Cha
 
 def _forgotten(store: Store, engram: Engram, gone: set[int]) -> Change:
     """The node and its edges, without those that go already."""
-    whole: tuple[Record, ...] = (engram,)
-    after = None
-    while page := store.listed(Hyperedge, edges_of(engram.scene), after=after, limit=_PAGE):
-        whole += tuple(edge for _, edge in page if edge.id not in gone)
-        after = page[-1][0]
+    edges = (edge for edge in store.walk(Hyperedge, edges_of(engram.scene)) if edge.id not in gone)
+    whole = (engram, *edges)
     return Change("engram", "the scene is forgotten", reads=whole, deletes=whole)

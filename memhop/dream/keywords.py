@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 BATCH_TEXTS: Final = 10  # asked about at once
 PATIENCE: Final = 3  # unusable replies in a row after which the model is left alone
-_PAGE: Final = 50
 _NAME_CHARS: Final = 80  # of a model, as it is noted
 
 
@@ -97,13 +96,9 @@ def _batches(desk: Desk) -> Iterator[list[Turn]]:
 
 def _unrefined(desk: Desk) -> Iterator[Topic]:
     """Pages go on from a place, so that turns which leave the group meanwhile do not matter, nor those that stay."""
-    after: tuple[int, int] | None = None
-    group = topics_of(desk.scene) if desk.scene else UNREFINED
-    while page := desk.store.places(group, after=after, limit=_PAGE):
-        after = page[-1]
-        for _, topic in desk.store.at_places(Topic, page):
-            if any(listing.key == UNREFINED for listing in topic.listings()):
-                yield topic
+    for topic in desk.store.walk(Topic, topics_of(desk.scene) if desk.scene else UNREFINED):
+        if any(listing.key == UNREFINED for listing in topic.listings()):
+            yield topic
 
 
 def _said(messages: list[Message]) -> Said | None:

@@ -38,7 +38,6 @@ KEPT_DREAMS = 1_000  # newest dreams of which the report is kept
 WHY_CHARS = 300  # of a change, kept in the journal
 NOTICE_CHARS = 200
 _LOOKED_AT = 20  # newest dreams, for one that was killed
-_ALL = 10**9
 _COUNTED = (Kind.MESSAGE, Kind.NOTE, Kind.SCENE, Kind.TOPIC, Kind.ENGRAM, Kind.PROFILE_LINE, Kind.FACT, Kind.CAPABILITY)
 
 
@@ -298,7 +297,7 @@ class _Run:
             if earlier.state == "running":  # it was killed; if it still goes on elsewhere, it says so itself
                 batch.put(msgspec.structs.replace(earlier, state="stopped"))
         for _, id_ in newest[KEPT_STEPS - 1 : KEPT_STEPS]:
-            for _, step in self._store.places(steps_of(id_), limit=_ALL):
+            for _, step in self._store.members(steps_of(id_)):
                 batch.delete(Kind.DREAM_STEP, step)
         for _, earlier in self._store.at_places(Dream, newest[KEPT_DREAMS - 1 :]):
             if not earlier.undone:
@@ -329,8 +328,8 @@ class _Run:
 
     def _undone_before(self) -> set[int]:
         if self._undone is None:
-            dreams = self._store.listed(Dream, all_of(Kind.DREAM), limit=_ALL)
-            self._undone = {id_ for _, dream in dreams for id_ in dream.undone}
+            dreams = self._store.walk(Dream, all_of(Kind.DREAM))
+            self._undone = {id_ for dream in dreams for id_ in dream.undone}
         return self._undone
 
 

@@ -32,7 +32,6 @@ PAUSE_MS: Final = 6 * 60 * MINUTE_MS  # without a word, within a session, that e
 NAMELESS_PAUSE_MS: Final = 30 * MINUTE_MS  # the same where messages have no session
 SCENE_TOPICS: Final = 40
 TOPIC_MESSAGES: Final = 20
-_PAGE: Final = 1_000
 
 
 class Stretch(NamedTuple):
@@ -73,18 +72,15 @@ def _stretches(desk: Desk) -> list[Stretch]:
     open_: dict[tuple[str, str], Stretch] = {}
     ends: dict[tuple[str, str], int] = {}
     found: list[Stretch] = []
-    after = None
-    while page := desk.store.listed(Message, LOOSE, after=after, limit=_PAGE):
-        for (at, id_), message in page:
-            key = (message.project, message.session)
-            stretch = open_.get(key)
-            if stretch is None or at - ends[key] > stretch.pause:
-                stretch = open_[key] = Stretch(message.project, message.session, [])
-                found.append(stretch)
-            stretch.ids.append(id_)
-            ends[key] = at
-        desk.looked_at(len(page))
-        after = page[-1][0]
+    for message in desk.store.walk(Message, LOOSE):
+        desk.looked_at(1)
+        key = (message.project, message.session)
+        stretch = open_.get(key)
+        if stretch is None or message.at - ends[key] > stretch.pause:
+            stretch = open_[key] = Stretch(message.project, message.session, [])
+            found.append(stretch)
+        stretch.ids.append(message.id)
+        ends[key] = message.at
     return found
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from memhop.repo.store import Store
 
 R = TypeVar("R", bound=Record)
-_PAGE = 1_000
 
 
 def all_listed(store: Store, record_type: type[R], group: int, *, only: int = 0) -> Iterator[R]:
@@ -22,12 +21,7 @@ def all_listed(store: Store, record_type: type[R], group: int, *, only: int = 0)
     Args:
         only: The one member that is asked for; 0: all.
     """
-    ids: list[int] = []
-    after = None
-    while page := store.places(group, after=after, limit=_PAGE):
-        ids += [id_ for _, id_ in page]
-        after = page[-1]
-    for id_ in ids:
+    for _, id_ in list(store.members(group)):
         if only in (0, id_) and (record := store.readable(record_type, id_)) is not None:
             yield record
 

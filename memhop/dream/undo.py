@@ -96,15 +96,12 @@ def _chosen(store: Store, number: int) -> Dream:
         raise InvalidRequest(f"there is no dream {number}", field="number", allowed="a number from db.dreams.list()")
     if why := why_not_undoable(store, dream):
         raise InvalidRequest(f"dream {number} cannot be undone: {why}", field="number")
-    after = None
-    while page := store.listed(Dream, all_of(Kind.DREAM), after=after, limit=100, descending=True):
-        for place, newer in page:
-            if newer.number == number:
-                return dream
-            if newer.changed and newer.state != "undone":
-                reason = f"dream {newer.number} is newer, and may have been built on it"
-                raise InvalidRequest(reason, field="number", allowed=str(newer.number))
-            after = place
+    for newer in store.walk(Dream, all_of(Kind.DREAM), descending=True):
+        if newer.number == number:
+            break
+        if newer.changed and newer.state != "undone":
+            reason = f"dream {newer.number} is newer, and may have been built on it"
+            raise InvalidRequest(reason, field="number", allowed=str(newer.number))
     return dream
 
 
@@ -185,8 +182,7 @@ class _Undoing:
             groups += [topics_of(id_), edges_of(id_)]
             yield engram_id(id_)
         for group in groups:
-            for _, other in self._store.places(group, limit=10**9):
-                yield other
+            yield from (other for _, other in self._store.members(group))
 
     def _carry_out(self, id_: int, record: Record | None) -> None:
         now = self._batch.record(id_)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from memhop.repo.batch import Batch
     from memhop.repo.store import Store
 
-_ALL = 10**9
-
 
 def strike_out(store: Store, batch: Batch, ids: Set[int], texts: Collection[str] | None) -> int:
     """Take what is erased out of the journal, and its earlier versions out of the history.
@@ -33,7 +31,7 @@ def strike_out(store: Store, batch: Batch, ids: Set[int], texts: Collection[str]
 
     Cost: reads the whole journal, which is bounded (`dream/pipeline.py`).
     """
-    dreams = store.places(all_of(Kind.DREAM), limit=_ALL)
+    dreams = list(store.members(all_of(Kind.DREAM)))
     words = None if texts is None or not dreams else {term for text in texts for term in query_terms(text)}
     count = 0
 
@@ -47,7 +45,7 @@ def strike_out(store: Store, batch: Batch, ids: Set[int], texts: Collection[str]
             if stages != dream.stages:
                 batch.strike(msgspec.structs.replace(dream, stages=stages))
                 count += 1
-        for _, step in store.listed(DreamStep, steps_of(dream_id), limit=_ALL):
+        for step in store.walk(DreamStep, steps_of(dream_id)):
             changes = tuple(
                 ("", ()) if not ids.isdisjoint(touched) else ("" if told(why) else why, touched)
                 for why, touched in step.changes

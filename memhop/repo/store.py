@@ -36,6 +36,7 @@ CHECKPOINT_BYTES = 32 * 1024 * 1024  # the same, by bytes
 CLOSE_CHECKPOINT_ENTRIES = 64  # fewer are cheaper to replay (under 1 ms) than a checkpoint is to keep
 MERGE_PATIENCE = 4  # checkpoints are put off by this factor while a merge is under way, which they would make void
 COMPACT_MIN_BYTES = 64 * 1024 * 1024  # smaller files are never compacted by themselves
+_PAGE = 1_000  # places of a group that are looked up at a time
 USAGE_TARGETS = 10_000  # buffered counters; further records are not counted until a commit has written these
 
 
@@ -101,13 +102,19 @@ class Store:
         with self.lock:
             return self.at_places(record_type, self.places(group, after=after, limit=limit, descending=descending))
 
-    def walk(self, record_type: type[R], group: int) -> Iterator[R]:
-        """All of a group in order of (order, id), read page by page; damaged ones are left out."""
+    def members(self, group: int, *, descending: bool = False) -> Iterator[tuple[int, int]]:
+        """All (order, id) places of a group, in order, page by page: between pages others may write."""
         after = None
-        while places := self.places(group, after=after, limit=1_000):
-            for _, record in self.at_places(record_type, places):
-                yield record
+        while places := self.places(group, after=after, limit=_PAGE, descending=descending):
+            yield from places
             after = places[-1]
+
+    def walk(self, record_type: type[R], group: int, *, descending: bool = False) -> Iterator[R]:
+        """All of a group in order of (order, id), each as it is when its turn comes; damaged ones are left out."""
+        for _, id_ in self.members(group, descending=descending):
+            record = self.readable(record_type, id_)
+            if record is not None:
+                yield record
 
     def places(
         self, group: int, *, after: tuple[int, int] | None = None, limit: int, descending: bool = False

@@ -62,13 +62,10 @@ def of_type(store: Store, graph: int, node_type: str, limit: int) -> list[Knowle
 
 
 def _nodes(store: Store, graph: int, wanted: Callable[[int], bool] = lambda id_: True) -> Iterator[KnowledgeNode]:
-    after = None
-    while places := store.places(nodes_of(graph), after=after, limit=_PAGE):  # page by page: others may write meanwhile
-        for _, id_ in places:
-            node = store.readable(KnowledgeNode, id_) if wanted(id_) else None
-            if node is not None and node.graph == graph:
-                yield node
-        after = places[-1]
+    for _, id_ in store.members(nodes_of(graph)):
+        node = store.readable(KnowledgeNode, id_) if wanted(id_) else None
+        if node is not None and node.graph == graph:
+            yield node
 
 
 def around(store: Store, start: KnowledgeNode, *, max_depth: int, relations: frozenset[str], limit: int) -> Around:

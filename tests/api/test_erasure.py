@@ -175,9 +175,9 @@ class TestWhatGoesWithIt:
             assert RARE not in path.read_bytes()
 
     def test_many_links_to_one_note(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from memhop.api import erasure
+        from memhop.repo import store as records
 
-        monkeypatch.setattr(erasure, "_PAGE", 7)
+        monkeypatch.setattr(records, "_PAGE", 7)
         with memory(tmp_path / "a.meh", durability="none") as db:
             gone = db.remember(SECRET)
             db.remember_many([{"text": f"note {n}", "links": [gone.id]} for n in range(50)])
