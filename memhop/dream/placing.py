@@ -12,9 +12,12 @@ working them out here would take as long as everything else together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+import numpy as np
 
 from memhop.common.ids import make_id, to_hex
 from memhop.dream.stage import Change
@@ -68,11 +71,14 @@ class Placing:
 
 
 def _stretches(desk: Desk) -> list[Stretch]:
-    """Everything that has no topic, by when it begins; equal ones by their first message."""
+    """Everything that has no topic, by when it begins; equal ones by their first message.
+
+    What was said at one time, as in an import that knows only the day, stays in the order in which it came.
+    """
     open_: dict[tuple[str, str], Stretch] = {}
     ends: dict[tuple[str, str], int] = {}
     found: list[Stretch] = []
-    for message in desk.store.walk(Message, LOOSE):
+    for message in _as_they_came(desk.store):
         desk.looked_at(1)
         key = (message.project, message.session)
         stretch = open_.get(key)
@@ -82,6 +88,20 @@ def _stretches(desk: Desk) -> list[Stretch]:
         stretch.ids.append(message.id)
         ends[key] = message.at
     return found
+
+
+def _as_they_came(store: Store) -> Iterator[Message]:
+    """Messages without a topic by time, those of one time by when they were stored."""
+    for _, places in groupby(store.members(LOOSE), key=itemgetter(0)):
+        ids = [id_ for _, id_ in places]
+        if len(ids) > 1:
+            with store.lock:
+                arrived = store.views.units.ordinals(np.array(ids, np.uint64)).tolist()
+            ids = [id_ for _, id_ in sorted(zip(arrived, ids, strict=True))]
+        for id_ in ids:
+            message = store.readable(Message, id_)
+            if message is not None:
+                yield message
 
 
 def _still_loose(store: Store, id_: int) -> Message | None:

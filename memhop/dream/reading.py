@@ -32,6 +32,6 @@ def topics_in(store: Store, scene: int) -> list[Topic]:
 
 
 def said_in(store: Store, topic: Topic) -> list[Message]:
-    """The messages of a topic, in the order of time."""
+    """The messages of a topic in the order of time, those of one time in the order they came."""
     found = [message for id_ in topic.messages if (message := store.readable(Message, id_)) is not None]
-    return sorted(found, key=lambda message: (message.at, message.id))
+    return sorted(found, key=lambda message: message.at)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,22 @@ def test_a_turn_is_a_message_of_the_user_and_what_follows(tmp_path: Path) -> Non
         (hit,) = db.recall("kayak stern seam", limit=1, scene=f"{scene.id:016x}").hits
         assert hit.text == TALK[0][1]
         assert db.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_what_was_said_at_one_time_stays_in_the_order_it_came(tmp_path: Path, sealed: bool) -> None:
+    """An import that knows only the day of a conversation got turns made of its lines in the order of their ids: each
+    question with the answer to another one."""
+    lines = [(role, f"{role} {number}") for number in range(9) for role in ("user", "agent")]
+    with memory(tmp_path / "a.meh") as db:
+        for start in (0, 6, 12):
+            turns = lines[start : start + 6]
+            db.archive.append_many({**one, "at": NOW - DAY} for one in said("one", turns=turns))
+            if sealed:
+                db.checkpoint()
+        dream_of(db, Placing())
+        (topics,) = shape(db)
+        assert sorted(topics) == [[f"user {number}", f"agent {number}"] for number in range(9)]
 
 
 def test_only_scene_and_topic_of_a_message_are_filled_in(tmp_path: Path) -> None:
