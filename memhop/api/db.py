@@ -25,6 +25,7 @@ from memhop.api.calls.upkeep import Upkeep
 from memhop.common.clock import Clock, SystemClock
 from memhop.common.config import check_choice, check_file_path, check_int, check_name, check_seconds
 from memhop.common.errors import InvalidRequest
+from memhop.common.settings import Config
 
 if TYPE_CHECKING:
     from memhop.api.backups import Backups
@@ -55,6 +56,8 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
         max_bytes: int | None = None,
         clock: Clock | None = None,
         backups: Backups | None = None,
+        config: Config | None = None,
+        actor: str = "",
     ) -> DB:
         """Open a memory, creating it if there is none.
 
@@ -86,6 +89,8 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
                 possible. None: no limit.
             clock: Where "now" comes from; for tests and replays.
             backups: Copy the file by itself, in the background; see `memhop.Backups`. None: only `backup` does.
+            config: Kinds of notes, retention, secrets and the other settings; see `memhop.Config`. None: the defaults.
+            actor: Who is said to have made the changes of this handle, in histories and events. "": nobody is named.
 
         Raises:
             Locked: another process, or another handle of this one, has the file; names it.
@@ -112,6 +117,8 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
         if llm_on_write and llm is None:
             raise InvalidRequest("there is no model to ask", field="llm_on_write", allowed="with an llm")
         check_has("clock", clock, ("now_ms",))
+        check_has("config", config, ("memory", "schemas"))
+        check_name(actor, field="actor", blank=True)
         check_has("backups", backups, ("folder", "every_commits", "every_hours", "keep", "daily", "weekly"))
         chosen_clock = clock or SystemClock()
         file = MehFile.open(
@@ -133,6 +140,8 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
             llm_on_write=llm_on_write,
             budget=budget,
             dreaming=dreaming,
+            config=config,
+            actor=actor,
         )
 
     def at(self, when: int | datetime) -> DB:
@@ -153,4 +162,4 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
         from memhop.api.past import open_at
 
         file, clock = open_at(self.path, when)
-        return DB(file, embedder=self._embedder, clock=clock)
+        return DB(file, embedder=self._embedder, clock=clock, config=self._config, actor=self._actor)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from memhop.common.clock import Clock
 from memhop.common.errors import Closed, InvalidRequest
+from memhop.common.settings import Config
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -36,8 +37,12 @@ class Handle:
         llm_on_write: bool = False,
         budget: Budget | None = None,
         dreaming: Dreaming | None = None,
+        config: Config | None = None,
+        actor: str = "",
     ) -> None:
         self._file = file
+        self._config = config or Config()
+        self._actor = actor or self._config.memory.actor
         self._embedder = embedder
         self._clock = clock
         self._lock = threading.RLock()
@@ -111,9 +116,9 @@ class Handle:
             if self._store_or_none is None:
                 from memhop.repo.store import Store
 
-                self._store_or_none = Store(self._file, self._clock)
+                self._store_or_none = Store(self._file, self._clock, actor=self._actor)
                 if self._rotation is not None:
-                    self._store_or_none.after_commit = self._rotation.committed
+                    self._store_or_none.after_commit.append(self._rotation.committed)
             return self._store_or_none
 
     @property
