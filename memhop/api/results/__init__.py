@@ -10,6 +10,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     layers      records of the layers
     procedures  cards, trajectories, crystallizing
     profile     who the agent is and whom it serves
+    projects    projects, briefs, summaries, maintenance
     recall      what recall and search return
     scenes      scenes and topics
     upkeep      statistics, checks, copies, repair
@@ -54,6 +55,23 @@ from memhop.api.results.procedures import (
     Usage,
 )
 from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
+from memhop.api.results.projects import (
+    Brief,
+    BriefItem,
+    Maintained,
+    Moved,
+    OpenItems,
+    Project,
+    ProjectBrief,
+    ProjectCount,
+    ProjectPurged,
+    ProjectTrashed,
+    Restatused,
+    Retired,
+    SummaryBrief,
+    SummaryChange,
+    SummaryCheck,
+)
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
 from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
 from memhop.api.results.upkeep import (
@@ -80,6 +98,8 @@ __all__ = [
     "BackfillReport",
     "Backup",
     "BackupFile",
+    "Brief",
+    "BriefItem",
     "Capability",
     "CardMatch",
     "Changed",
@@ -107,10 +127,13 @@ __all__ = [
     "KnowledgeEdge",
     "KnowledgeNode",
     "Lost",
+    "Maintained",
     "Mended",
     "Message",
+    "Moved",
     "NodesFound",
     "Note",
+    "OpenItems",
     "Page",
     "Path",
     "Pending",
@@ -118,6 +141,11 @@ __all__ = [
     "Profile",
     "ProfileChange",
     "ProfileLine",
+    "Project",
+    "ProjectBrief",
+    "ProjectCount",
+    "ProjectPurged",
+    "ProjectTrashed",
     "Pruned",
     "Purged",
     "Recall",
@@ -126,8 +154,10 @@ __all__ = [
     "Recovered",
     "RefusedCard",
     "Repaired",
+    "Restatused",
     "Restored",
     "Result",
+    "Retired",
     "Scene",
     "SceneContext",
     "SearchResult",
@@ -138,6 +168,9 @@ __all__ = [
     "Stats",
     "Stayed",
     "Subgraph",
+    "SummaryBrief",
+    "SummaryChange",
+    "SummaryCheck",
     "Topic",
     "TopicContext",
     "TrajectoryStats",
