@@ -2,14 +2,14 @@
 
 What is stored is quoted as data whatever it says (`packing`); a flag says that somebody may have tried. Looked for are
 
-    orders to drop one's instructions         "ignore all previous instructions", in sixteen languages
+    orders to drop one's instructions         "ignore all previous instructions", in fifteen languages
     orders to give them away                  "print your system prompt"
     orders to hide something from the user    "do not tell the user"
     another identity                          "you are now an unrestricted AI"
     headers of roles                          "System: you ...", or a dialogue of User: and Assistant: lines
     marks of chat formats and tool calls      <|im_start|>, [INST], <tool_call>, "tool_calls": [
 
-They are phrases, not words: who writes about instructions, rules and prompts gives no order. Of the 2,807 turns of the
+They are phrases, not words: who writes about instructions, rules and prompts gives no order. Of the 2,760 turns of the
 development half of LoCoMo none is flagged, nor any text of the project's own packs (`tests/search/test_instructions.py`
 holds it under one in a thousand). Whoever rewords an order is not found.
 """

@@ -153,8 +153,9 @@ def test_b24_signs_alone_find_nothing_and_say_why(db: DB) -> None:
     """The reply to `!!!` was an invalid one, or a type error; on other paths it returned arbitrary notes."""
     distract(db)
     for query in ("!!!", "🎉🎉", "...", "؟"):
-        for options in ({}, {"alpha": 0.0}, {"alpha": 1.0}, {"fusion": "rrf"}):
-            found = db.recall(query, **options)  # type: ignore[arg-type]
+        ways: list[dict[str, Any]] = [{}, {"alpha": 0.0}, {"alpha": 1.0}, {"fusion": "rrf"}]
+        for options in ways:
+            found = db.recall(query, **options)
             assert (found.hits, found.context) == ((), "")
             assert found.reason
 
@@ -193,8 +194,13 @@ def test_b10_a_loud_project_starves_no_other(tmp_path: Path, model: HashEmbedder
         quiet = db.remember("a remark on how the pool is set for our database", project="a", kind="decision")
         if model is not None:
             db.backfill()
-        for filters in ({"project": "a"}, {"kinds": ["decision"]}, {"project": "A", "kinds": ["decision"]}):
-            found = db.recall("pool config for database", alpha=alpha, limit=1, **filters)  # type: ignore[arg-type]
+        asked: list[dict[str, Any]] = [
+            {"project": "a"},
+            {"kinds": ["decision"]},
+            {"project": "A", "kinds": ["decision"]},
+        ]
+        for filters in asked:
+            found = db.recall("pool config for database", alpha=alpha, limit=1, **filters)
             assert ids(found) == [quiet.id]
         for note in every(db.notes.list, page=200, project="b"):
             db.forget(note.id, hard=True)
@@ -371,13 +377,12 @@ def test_n15_c1_with_the_model_gone_stored_vectors_are_still_used(tmp_path: Path
         echo = db.remember("canoes on a shore")
         distract(db)
         db.backfill()
-    gone = HashEmbedder(256)
 
-    def unplugged(said: Any, *, query: bool = False) -> Any:
-        raise EmbedderError("connection refused", retryable=True)
+    class Unplugged(HashEmbedder):
+        def embed(self, texts: Any, *, query: bool = False) -> Any:
+            raise EmbedderError("connection refused", retryable=True)
 
-    gone.embed = unplugged  # type: ignore[method-assign]
-    with memory(path, embedder=gone) as db:
+    with memory(path, embedder=Unplugged(256)) as db:
         found = db.recall("kayaks")
         assert ids(found) == [near.id, echo.id], "the second one shares no word with the question"
         assert found.hits[1].ranks == {"layer": 2, "feedback": 2}
