@@ -12,6 +12,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     profile     who the agent is and whom it serves
     recall      what recall and search return
     scenes      scenes and topics
+    transfer    imports
     upkeep      statistics, checks, copies, repair
 """
 
@@ -56,6 +57,13 @@ from memhop.api.results.procedures import (
 from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
 from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
+from memhop.api.results.transfer import (
+    ImportChanges,
+    ImportEntry,
+    ImportProblem,
+    ImportReport,
+    ImportUndone,
+)
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -100,7 +108,12 @@ __all__ = [
     "Forgotten",
     "Graph",
     "Hit",
+    "ImportChanges",
+    "ImportEntry",
     "ImportFault",
+    "ImportProblem",
+    "ImportReport",
+    "ImportUndone",
     "Imported",
     "ImportedCard",
     "ImportedCards",
