@@ -14,6 +14,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     projects    ?
     recall      what recall and search return
     scenes      scenes and topics
+    transfer    ?
     upkeep      statistics, checks, copies, repair
 """
 
@@ -76,6 +77,7 @@ from memhop.api.results.projects import (
 )
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
 from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
+from memhop.api.results.transfer import ImportChanges, ImportEntry, ImportProblem, ImportReport, ImportUndone
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -123,7 +125,12 @@ __all__ = [
     "Forgotten",
     "Graph",
     "Hit",
+    "ImportChanges",
+    "ImportEntry",
     "ImportFault",
+    "ImportProblem",
+    "ImportReport",
+    "ImportUndone",
     "Imported",
     "ImportedCard",
     "ImportedCards",
