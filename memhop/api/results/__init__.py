@@ -3,6 +3,7 @@
 Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
+    about       everything about one thing
     base        Result and Page
     dreams      dreams and what they changed
     erasure     what forgetting returns
@@ -15,6 +16,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     upkeep      statistics, checks, copies, repair
 """
 
+from memhop.api.results.about import About, Named, Past, Related, VectorState
 from memhop.api.results.base import Page, Result
 from memhop.api.results.dreams import (
     DreamChange,
@@ -76,6 +78,7 @@ from memhop.api.results.upkeep import (
 )
 
 __all__ = [
+    "About",
     "AssociatedScene",
     "BackfillReport",
     "Backup",
@@ -109,9 +112,11 @@ __all__ = [
     "Lost",
     "Mended",
     "Message",
+    "Named",
     "NodesFound",
     "Note",
     "Page",
+    "Past",
     "Path",
     "Pending",
     "Problem",
@@ -125,6 +130,7 @@ __all__ = [
     "RecordChange",
     "Recovered",
     "RefusedCard",
+    "Related",
     "Repaired",
     "Restored",
     "Result",
@@ -143,5 +149,6 @@ __all__ = [
     "TrajectoryStats",
     "Undone",
     "Usage",
+    "VectorState",
     "Verified",
 ]
