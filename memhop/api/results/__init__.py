@@ -3,6 +3,7 @@
 Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
+    about       ?
     base        Result and Page
     dreams      dreams and what they changed
     erasure     what forgetting returns
@@ -18,6 +19,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     upkeep      statistics, checks, copies, repair
 """
 
+from memhop.api.results.about import About, Named, Past, Related, VectorState
 from memhop.api.results.base import Page, Result
 from memhop.api.results.dreams import (
     DreamChange,
@@ -98,6 +100,7 @@ from memhop.api.results.upkeep import (
 )
 
 __all__ = [
+    "About",
     "AssociatedScene",
     "BackfillReport",
     "Backup",
@@ -142,10 +145,12 @@ __all__ = [
     "Mended",
     "Message",
     "Moved",
+    "Named",
     "NodesFound",
     "Note",
     "OpenItems",
     "Page",
+    "Past",
     "Path",
     "Pending",
     "Problem",
@@ -164,6 +169,7 @@ __all__ = [
     "RecordChange",
     "Recovered",
     "RefusedCard",
+    "Related",
     "Repaired",
     "Restatused",
     "Restored",
@@ -188,5 +194,6 @@ __all__ = [
     "TrajectoryStats",
     "Undone",
     "Usage",
+    "VectorState",
     "Verified",
 ]
