@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memhop.api import convert, results
 from memhop.api.namespace import Namespace
+from memhop.api.summary_material import Material, gathered
 from memhop.api.titles import title
 from memhop.common.clock import to_iso
 from memhop.common.config import LIMITS, check_flag, check_int, check_metadata, check_names, check_project, check_text
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import to_hex
 from memhop.repo.l4_note import Note
-from memhop.repo.l4_revision import NoteRevision, revise, revision_id
-from memhop.repo.l4_summary import changed_since, count_changed, latest, newest_first
+from memhop.repo.l4_revision import revise
+from memhop.repo.l4_summary import latest, newest_first
 from memhop.repo.projects import State, said, spelled, states
 from memhop.repo.record import Tier, project_key
 from memhop.repo.schema import SUMMARY_KIND, Schemas
@@ -27,12 +28,8 @@ from memhop.repo.schema import SUMMARY_KIND, Schemas
 if TYPE_CHECKING:
     from memhop.repo.store import Store
 
-_REVISIONS: Final = 50  # of one note, looked through for what its status was
-_ACTS: Final = {
-    "": "created", "edit": "edited", "trash": "trashed", "restore": "restored", "archive": "archived",
-    "unarchive": "unarchived",
-}  # fmt: skip
-NOTHING: Final = "(nothing)"
+NOTHING: Final = Material([], [], 0, True)
+_OPEN: Final = 20  # open items a template lists
 
 
 class Summaries(Namespace):
@@ -82,21 +79,10 @@ class Summaries(Namespace):
     def _checked(
         self, store: Store, name: str, found: Sequence[State], summary: Note | None, trigger: str | None
     ) -> results.SummaryCheck:
-        changes: list[results.SummaryChange] = []
-        template, total = None, 0
-        ids: Iterable[int]
+        material, template = NOTHING, None
         if trigger is not None:
-            most = self._db._config.summary.items
-            if summary is None:
-                active = [state for state in found if state.tier == Tier.ACTIVE and state.kind != SUMMARY_KIND]
-                total = sum(state.size for state in active)
-                ids = (id_ for _, id_ in newest_first(store, active))
-            else:
-                total = count_changed(store, found, summary)
-                ids = changed_since(store, found, summary)
-            notes = [note for id_ in islice(ids, most) if (note := store.readable(Note, id_)) is not None]
-            changes = [_change(store, note, summary) for note in notes]
-            template = _Template(store, Schemas(self._db._config.schemas), name, found, summary).text(notes, total)
+            material = gathered(store, name, found, summary, self._db._config.summary.items)
+            template = _Template(store, Schemas(self._db._config.schemas), name, found, summary).text(material)
         return results.SummaryCheck(
             project=name,
             needed=trigger is not None,
@@ -105,10 +91,10 @@ class Summaries(Namespace):
             summary_id=to_hex(summary.id) if summary else None,
             text=summary.text if summary else None,
             created_at=summary.created_at if summary else None,
-            changes=tuple(changes),
-            total=total,
-            truncated=total > len(changes),
-            removed=(),
+            changes=tuple(material.changes),
+            total=material.total,
+            truncated=material.total > len(material.changes),
+            whole=material.whole,
             template=template,
         )
 
@@ -173,18 +159,18 @@ class _Template:
         self._store, self._schemas, self._project, self._found, self._summary = store, schemas, project, found, summary
         self._active = [state for state in found if state.tier == Tier.ACTIVE and state.kind != SUMMARY_KIND]
 
-    def text(self, changed: Sequence[Note], total: int) -> str:
-        """Markdown. `changed` are the changes that are listed, of `total`."""
-        settled = [note for note in changed if note.kind == "decision" or self._is(note, "terminal")]
+    def text(self, material: Material) -> str:
+        """Markdown."""
+        settled = [note for note in material.notes if note.kind == "decision" or self._is(note, "terminal")]
         sections = {
-            "State": self._state(total),
+            "State": self._state(material.total),
             "Decisions": [_line(note) for note in settled],
             "Open": self._open(),
             "Next": ["- (what comes next, in order)"],
         }
         lines = [f"# {self._project}"]
         for heading, content in sections.items():
-            lines += ["", f"## {heading}", *(content or [NOTHING])]
+            lines += ["", f"## {heading}", *(content or ["(nothing)"])]
         return "\n".join(lines)
 
     def _state(self, total: int) -> list[str]:
@@ -210,45 +196,9 @@ class _Template:
         return note.status in getattr(self._schemas.of(note.project, note.kind), flag)
 
 
-_OPEN: Final = 20  # open items a template lists
-
-
 def _line(note: Note) -> str:
     status = f" [{note.status}]" if note.status else ""
     return f"- {note.kind}{status} {title(note)} ({to_hex(note.id)})"
-
-
-def _change(store: Store, note: Note, summary: Note | None) -> results.SummaryChange:
-    since = summary.created_at if summary else 0
-    before = _status_at(store, note, since) if summary else note.status
-    if note.tier == Tier.TRASHED:
-        change = "trashed"
-    elif summary is None or (note.created_at >= since and note.rev == 1) or note.created_at > since:
-        change = "created"
-    elif before != note.status:
-        change = "status"
-    else:
-        change = _ACTS.get(note.act, note.act)
-    return results.SummaryChange(
-        id=to_hex(note.id),
-        kind=note.kind,
-        status=note.status or None,
-        title=title(note),
-        change=change,
-        changed_at=note.updated_at,
-        status_before=(before or None) if change != "created" and before != note.status else None,
-    )
-
-
-def _status_at(store: Store, note: Note, since: int) -> str:
-    """What the status of a note was at a time, as far as its newest revisions tell."""
-    status = note.status
-    for rev in range(note.rev - 1, max(0, note.rev - 1 - _REVISIONS), -1):
-        revision = store.readable(NoteRevision, revision_id(note.id, rev))
-        if revision is None or revision.at < since:
-            break
-        status = revision.before.get("status", status)
-    return status if isinstance(status, str) else note.status
 
 
 def _reason(trigger: str | None, summary: Note | None) -> str:

@@ -1,4 +1,4 @@
-"""Projects as a whole: what is in them, and moving, trashing and erasing it. Tests are named after the rows they hold."""
+"""Projects as a whole: what is in them, and moving, trashing and erasing it. Tests are named after their rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from memhop import DB, Config, InvalidRequest, NotFound
 from memhop.common.clock import ManualClock
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from tests.support.memories import DAY, NO_ID, NOW, every, memory, texts
 
 TICKETS = {
@@ -179,7 +180,7 @@ def test_h12_every_project_with_anything_in_it_is_listed(tmp_path: Path) -> None
 
 
 def test_h12_names_compare_without_case_form_and_space_around_them(tmp_path: Path) -> None:
-    """"P", "p" and " p " were three projects."""
+    """ "P", "p" and " p " were three projects."""
     with memory(tmp_path / "a.meh") as db:
         (one,) = noted(db, "Café", 1)
         for number, name in enumerate(("café", " CAFÉ ", "Cafe\u0301")):
@@ -304,8 +305,12 @@ def filled(db: DB, project: str) -> None:
 def belongings(db: DB) -> dict[str, set[str]]:
     """Kind of record -> the projects they say they are of."""
     store = db._store
-    found = {kind.__name__: {record.project for record in store.scan(kind)} for kind in (Message, Scene, Topic)}
-    return found | {"Note": {note.project for note in every(db.notes.list)}}
+    return {
+        "Message": {message.project for message in store.scan(Message)},
+        "Scene": {scene.project for scene in store.scan(Scene)},
+        "Topic": {topic.project for topic in store.scan(Topic)},
+        "Note": {note.project for note in store.scan(Note)},
+    }
 
 
 @pytest.mark.parametrize("name", ["harbour", "default"])

@@ -41,7 +41,7 @@ def test_h16_triggers(tmp_path: Path) -> None:
             ({"context_pct": 19.5, "turns": 50}, "context_pressure"),
             ({"force": True, "context_pct": 0}, "forced"),
         ):
-            due = db.summary.check("a", **arguments)  # type: ignore[arg-type]
+            due = db.summary.check("a", **arguments)
             assert (due.needed, due.trigger, due.summary_id) == (True, trigger, saved.id)
 
 
@@ -122,6 +122,41 @@ def test_b18_nothing_of_the_same_millisecond_is_lost(tmp_path: Path) -> None:
             note = db._store.get(Note, from_hex(saved.id))
             revise(batch, note, act="pin", actor="", now_ms=NOW, pinned=True)
         assert db.summary.check(force=True).total == 2
+
+
+def test_b18_what_is_gone_from_the_project_is_told_too(tmp_path: Path) -> None:
+    with memory(tmp_path / "a.meh") as db:
+        erased = db.remember("walnut allergy, strictly private", project="a", kind="fact").id
+        away = db.remember("it belongs elsewhere", project="a").id
+        brief = db.remember("comes and goes again", project="b").id
+        here = db.remember("it belongs here", project="b").id
+        db.summary.save("a", "so far")
+        db.forget(erased, hard=True)
+        db.projects.reassign([away], to="b")
+        db.projects.reassign([brief, here], to="a")
+        db.projects.reassign([brief], to="b")
+        db.forget(db.remember("was never there", project="a").id, hard=True)
+        due = db.summary.check("a", force=True)
+        assert {(change.id, change.change, change.kind, change.title) for change in due.changes} == {
+            (erased, "purged", "fact", ""),
+            (away, "moved away", "note", "it belongs elsewhere"),
+            (here, "moved here", "note", "it belongs here"),
+        }
+        assert (due.total, due.whole) == (3, True)
+        assert "walnut" not in str(due.to_dict())
+        db.compact()
+        due = db.summary.check("a", force=True)
+        assert ([change.id for change in due.changes], due.whole) == ([here], False)
+
+
+def test_b18_a_clock_that_is_set_back_loses_nothing(tmp_path: Path) -> None:
+    with memory(tmp_path / "a.meh", clock=ManualClock(NOW - DAY)) as db:
+        db.remember("long before")
+    with memory(tmp_path / "a.meh") as db:
+        db.summary.save("default", "so far")
+    with memory(tmp_path / "a.meh", clock=ManualClock(NOW - DAY)) as db:
+        late = db.remember("afterwards, by a clock that is late").id
+        assert [change.id for change in db.summary.check(force=True).changes] == [late]
 
 
 def test_h16_a_summary_supersedes_the_one_before(tmp_path: Path) -> None:
