@@ -72,7 +72,7 @@ class Projects(Namespace):
 
         Cost: reads and writes every record of the project, about 30 us each; others wait meanwhile.
         """
-        new = check_project(new, field="new")
+        new = self._named(new, field="new")
         old = check_project(old, field="old")
         if project_key(old) != project_key(new) and project_key(new) in known(self._store):
             raise InvalidRequest(f"{new!r} is there already", field="new", allowed="a new name; or use `merge`")
@@ -191,7 +191,7 @@ class Projects(Namespace):
         if all and from_ is None:
             raise InvalidRequest("all of which project?", field="from_", allowed="the name of a project")
         chosen = None if all else ids_of(ids if ids is not None else (), field="ids", most=LIMITS.batch_items)
-        store, into = self._store, check_project(to, field="to")
+        store, into = self._store, self._named(to, field="to")
         if not dry_run:
             with store.writing() as batch:
                 move = Move(store, batch, self._schemas, spelled(store, into), strict=strict)
@@ -220,6 +220,10 @@ class Projects(Namespace):
             notes = [note for note in notes if project_key(note.project) == project_key(source)]
         move.notes(notes)
         return move.result(damaged=damaged, remarks=lookalikes(store, move.into), dry_run=dry_run)
+
+    def _named(self, name: str, *, field: str) -> str:
+        """The name of a project that need not be there yet."""
+        return check_project(self._db._guard.given(name, field=field), field=field)
 
     @property
     def _schemas(self) -> Schemas:

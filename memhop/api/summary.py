@@ -111,9 +111,12 @@ class Summaries(Namespace):
         Raises:
             InvalidRequest: an argument does not do.
         """
-        name, words = check_project(project), check_text(text, field="text")
-        labels = check_names(list(tags), field="tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
-        extra = {} if metadata is None else check_metadata(metadata)
+        guard = self._db._guard
+        name = check_project(guard.given(project, field="project"))
+        words, redacted = guard.text(check_text(text, field="text"), field="text", project=name)
+        given = guard.given(list(tags), field="tags", project=name)
+        labels = check_names(given, field="tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
+        extra, in_metadata = guard.metadata({} if metadata is None else check_metadata(metadata), project=name)
         store = self._store
         with store.writing() as batch:
             now = store.clock.now_ms()
@@ -132,6 +135,7 @@ class Summaries(Namespace):
                     created_at=now,
                     updated_at=now,
                     actor=store.actor,
+                    redacted=redacted + in_metadata,
                 ),
                 name,
                 SUMMARY_KIND,
