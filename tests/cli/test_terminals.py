@@ -104,7 +104,7 @@ def test_stored_control_characters_never_reach_a_terminal(memory: Path) -> None:
         assert "evil" in written
         assert "\x1b" not in written
         assert "\u202e" not in written
-    packed = memhop("recall", "evil", "--context", "--file", memory).out  # into a pipe: a prompt has no use for them either
+    packed = memhop("recall", "evil", "--context", "--file", memory).out
     assert "evil" in packed and "\x1b" not in packed
 
 
