@@ -84,6 +84,16 @@ def check_name(value: object, *, field: str, blank: bool = False, max_chars: int
     raise InvalidRequest(f"{shown} does not do", field=field, allowed=allowed)
 
 
+def check_project(value: object, *, field: str = "project") -> str:
+    """The name of a project: as `check_name`, white space around it taken off, in Unicode form NFC."""
+    name = check_name(value, field=field)
+    if name.isascii():
+        return name.strip()
+    from unicodedata import normalize
+
+    return check_name(normalize("NFC", name.strip()), field=field)
+
+
 def name_or(default: str, value: object, *, field: str, blank: bool = False) -> str:
     """`default` for None, else as `check_name`."""
     return default if value is None else check_name(value, field=field, blank=blank)

@@ -38,7 +38,7 @@ from memhop.api.results.knowledge import (
     Path,
     Subgraph,
 )
-from memhop.api.results.layers import Changed, Message, Note
+from memhop.api.results.layers import Changed, Message, Note, NoteLink, NoteRevision
 from memhop.api.results.procedures import (
     Capability,
     CardMatch,
@@ -111,6 +111,8 @@ __all__ = [
     "Message",
     "NodesFound",
     "Note",
+    "NoteLink",
+    "NoteRevision",
     "Page",
     "Path",
     "Pending",
