@@ -40,9 +40,7 @@ def brief(db: Handle, project: str | None, decisions: int | None) -> results.Bri
     most = config.summary.decisions if decisions is None else check_int(decisions, field="decisions", low=0, high=100)
     wanted = None if project is None else check_project(project)
     store = db._store
-    from memhop.repo.schema import Schemas
-
-    teller = _Teller(store, Schemas(config.schemas), Policy(config.retention), most)
+    teller = _Teller(store, db._schemas, Policy(config.retention), most)
     with store.lock:
         found = states(store)
         projects, left_out = teller.projects(found, wanted)

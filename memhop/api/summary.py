@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memhop.api import convert, results
 from memhop.api.namespace import Namespace
+from memhop.api.note_draft import draft
+from memhop.api.note_writing import remember
 from memhop.api.summary_material import Material, gathered
 from memhop.api.titles import title
 from memhop.common.clock import to_iso
-from memhop.common.config import LIMITS, check_flag, check_int, check_metadata, check_names, check_project, check_text
+from memhop.common.config import check_flag, check_int, check_project
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import to_hex
-from memhop.repo.l4_note import Note
-from memhop.repo.l4_revision import revise
+from memhop.repo.l4_note import SUPERSEDES, Note
 from memhop.repo.l4_summary import latest, newest_first
 from memhop.repo.projects import State, said, spelled, states
 from memhop.repo.record import Tier, project_key
-from memhop.repo.schema import SUMMARY_KIND, Schemas
+from memhop.repo.schema import SUMMARY_KIND
 
 if TYPE_CHECKING:
+    from memhop.repo.schema import Schemas
     from memhop.repo.store import Store
 
 NOTHING: Final = Material([], [], 0, True)
@@ -82,7 +84,7 @@ class Summaries(Namespace):
         material, template = NOTHING, None
         if trigger is not None:
             material = gathered(store, name, found, summary, self._db._config.summary.items)
-            template = _Template(store, Schemas(self._db._config.schemas), name, found, summary).text(material)
+            template = _Template(store, self._db._schemas, name, found, summary).text(material)
         return results.SummaryCheck(
             project=name,
             needed=trigger is not None,
@@ -113,38 +115,21 @@ class Summaries(Namespace):
         """
         guard = self._db._guard
         name = check_project(guard.given(project, field="project"))
-        words, redacted = guard.text(check_text(text, field="text"), field="text", project=name)
-        given = guard.given(list(tags), field="tags", project=name)
-        labels = check_names(given, field="tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
-        extra, in_metadata = guard.metadata({} if metadata is None else check_metadata(metadata), project=name)
+        values = {
+            "text": guard.given(text, field="text", project=name),
+            "kind": SUMMARY_KIND,
+            "project": name,
+            "tags": guard.given(list(tags), field="tags", project=name),
+            "metadata": guard.given(metadata, field="metadata", project=name),
+        }
         store = self._store
-        with store.writing() as batch:
-            now = store.clock.now_ms()
-            name = spelled(store, name)
+        with store.lock:
             before = latest(store, states(store, name))
-            note = batch.new(
-                Note(
-                    text=words,
-                    kind=SUMMARY_KIND,
-                    project=name,
-                    tags=labels,
-                    metadata=extra,
-                    links=(before.id,) if before else (),
-                    link_types=("supersedes",) if before else (),
-                    at=now,
-                    created_at=now,
-                    updated_at=now,
-                    actor=store.actor,
-                    redacted=redacted + in_metadata,
-                ),
-                name,
-                SUMMARY_KIND,
-                words,
-                now,
-            )
-            if before is not None:
-                revise(batch, before, act="supersede", actor=store.actor, now_ms=now, superseded_by=note.id)
-        return convert.note(note, created=True)
+        if before is not None:
+            values["links"] = [(SUPERSEDES, to_hex(before.id))]
+        now = store.clock.now_ms()
+        # The same words once more are a summary of their own: what was changed in between is known to be in it.
+        return remember(store, [draft(values, now_ms=now)], now, schemas=self._db._schemas, dedupe=False)[0]
 
     def latest(self, project: str = "default") -> results.Note | None:
         """The newest summary in force. None: there is none. Raises InvalidRequest."""

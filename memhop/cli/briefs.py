@@ -185,9 +185,7 @@ def maintain(
             out.say(f"old enough, and kept: {done.pinned:,} pinned, {done.summaries:,} newest summaries")
         for heading, notes in (("to the trash", done.trashed), ("for good", done.erased)):
             if notes:
-                rows = [
-                    (n.id, f"{n.age_days:,}", out.shorten(n.kind, 20), out.shorten(n.project, 28)) for n in notes
-                ]
+                rows = [(n.id, f"{n.age_days:,}", out.shorten(n.kind, 20), out.shorten(n.project, 28)) for n in notes]
                 out.table((heading, "days", "kind", "project"), rows, right=(1,))
 
     run(

@@ -178,9 +178,7 @@ def trash(
 
 def purge(
     name: NameArgument,
-    force: Annotated[
-        bool, typer.Option("--force", help="Also notes that are not in the trash, and messages.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also notes that are not in the trash, and messages.")] = False,
     yes: YesOption = False,
     file: FileOption = DEFAULT_FILE,
     wait: WaitOption = DEFAULT_WAIT_S,

@@ -385,7 +385,7 @@ def test_a_note_remembers_the_projects_it_was_in(tmp_path: Path) -> None:
         (note,) = noted(db, "a", 1)
         db.projects.rename("a", "b")
         (revision,) = db._store.scan(NoteRevision)
-        assert (revision.act, revision.actor, revision.before) == ("reassign", "mara", {"project": "a"})
+        assert (revision.act, revision.actor, revision.before["project"]) == ("reassign", "mara", "a")
         assert db.notes.get(note).rev == 2
 
 
