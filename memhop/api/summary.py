@@ -7,7 +7,6 @@ whoever talks with the user writes it, and saves it as a note of kind progressiv
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from memhop.api import convert, results
@@ -21,7 +20,7 @@ from memhop.common.config import check_flag, check_int, check_project
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import to_hex
 from memhop.repo.l4_note import SUPERSEDES, Note
-from memhop.repo.l4_summary import latest, newest_first
+from memhop.repo.l4_summary import latest, newest
 from memhop.repo.projects import State, said, spelled, states
 from memhop.repo.record import Tier, project_key
 from memhop.repo.schema import SUMMARY_KIND
@@ -176,9 +175,7 @@ class _Template:
     def _open(self) -> list[str]:
         waiting = [s for s in self._active if s.status in self._schemas.of(self._project, s.kind).open]
         size = sum(state.size for state in waiting)
-        ids = (id_ for _, id_ in newest_first(self._store, waiting))
-        notes = (self._store.readable(Note, id_) for id_ in islice(ids, _OPEN))
-        lines = [_line(note) for note in notes if note is not None]
+        lines = [_line(note) for note in newest(self._store, waiting, _OPEN)]
         return lines + ([f"- and {size - len(lines):,} more"] if size > len(lines) else [])
 
     def _is(self, note: Note, flag: str) -> bool:

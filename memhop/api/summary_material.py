@@ -20,7 +20,7 @@ from memhop.core.past import Moment
 from memhop.repo.changes import Reader, after
 from memhop.repo.l4_note import Note
 from memhop.repo.l4_revision import NoteRevision, revision_id
-from memhop.repo.l4_summary import changed_since, count_changed, newest_first
+from memhop.repo.l4_summary import changed_since, count_changed, newest
 from memhop.repo.projects import State
 from memhop.repo.record import Kind, Tier, project_key
 from memhop.repo.schema import SUMMARY_KIND
@@ -65,7 +65,7 @@ def gathered(store: Store, project: str, found: Sequence[State], summary: Note |
     """
     if summary is None:
         active = [state for state in found if state.tier == Tier.ACTIVE and state.kind != SUMMARY_KIND]
-        notes = list(islice(_notes(store, (id_ for _, id_ in newest_first(store, active))), most))
+        notes = newest(store, active, most)
         return Material([_told(note, "created") for note in notes], notes, sum(state.size for state in active), True)
     folded = _since(store, summary)
     if folded is None:
