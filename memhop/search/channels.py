@@ -18,7 +18,7 @@ around them. So a memory of a million is not read through for a word that every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -110,11 +110,19 @@ class _Asked(NamedTuple):
         return present
 
 
-def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, allowed: Eligible) -> Words:
+def words(
+    terms: Sequence[str],
+    views: Views,
+    around: Neighbourhood,
+    workspace: Workspace,
+    allowed: Eligible,
+    related: Mapping[str, Sequence[str]],
+) -> Words:
     """The lexical, entity and session channels.
 
     Args:
         allowed: Which units pass the filters, and which ones tell how rare a word is.
+        related: For some of the terms others that may be told in their place, see `relations`.
 
     A term's variants are the indexed terms that begin with it, or with which it begins; other forms of an irregular
     word; and, for a term that no unit holds, terms within edit distance (see `index/fuzzy.py`).
@@ -122,7 +130,7 @@ def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: 
     Cost: some tens of ns per posting of the terms that are read, and a look at one byte per unit.
     """
     size, mask = views.units.size, allowed.mask
-    asked = _asked(terms, views, allowed.judged)
+    asked = _asked(terms, views, allowed.judged, related)
     ordered = sorted((one for one in asked if one.pieces), key=lambda one: (-one.worth, one.own.term))
     sums = {name: workspace.sums(name, size) for name in ("lexical", "entity", "held")}
     near = around.within_reach(mask) if np.count_nonzero(mask) * _SELECTIVE < size else None
@@ -157,10 +165,18 @@ def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: 
     )
 
 
-def _asked(terms: Sequence[str], views: Views, judged: Judged) -> list[_Asked]:
+def _asked(
+    terms: Sequence[str], views: Views, judged: Judged, related: Mapping[str, Sequence[str]]
+) -> list[_Asked]:
     """The terms of a question, all looked up together, and so what may stand in for any of them."""
     owns = views.bm25.postings(terms, judged.units, of=judged.name)
-    weights = [_variants(own.term, frequency=own.frequency, views=views) for own in owns]
+    weights = [
+        dict.fromkeys(related.get(own.term, ()), EVIDENCE.related)
+        | _variants(own.term, frequency=own.frequency, views=views)
+        for own in owns
+    ]
+    for own, of_one in zip(owns, weights, strict=True):
+        of_one.pop(own.term, None)
     distinct = list(dict.fromkeys(other for of_one in weights for other in of_one))
     others = (
         dict(zip(distinct, views.bm25.postings(distinct, judged.units, of=judged.name), strict=True))

@@ -5,7 +5,7 @@ Filters are applied before anything is ranked, so that no project or speaker can
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import REPEATS, Layer, Role, Span, Tier, label
 from memhop.search.diversity import asks_for_several
+from memhop.search.relations import related
 from memhop.search.time_window import When, asks_present, state_asked, windows, without_relative
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Filters(NamedTuple):
 class Query(NamedTuple):
     """A checked question. `terms` are distinct index terms in order; `windows` are the times it speaks of.
 
+    `related`: for some of the terms others in which the answer may be told, see `relations`.
     `relative_time`: it speaks of one relative to now ("last week"), which no text can be expected to repeat.
     `present`: it asks how things are now, so that of several answers the newest is meant.
     `several`: it asks for more than one thing, by its grammar.
@@ -84,6 +86,7 @@ class Query(NamedTuple):
 
     text: str
     terms: tuple[str, ...]
+    related: Mapping[str, tuple[str, ...]]
     asked_at: int
     windows: tuple[Span, ...]
     relative_time: bool
@@ -119,15 +122,17 @@ def prepare(request: Request, now_ms: int) -> Query:
         terms = terms[:MAX_TERMS]
     asked_at = time_or_now(request.at, field="at", now_ms=now_ms)
     named = windows(text, asked_at, zone_of(request.at))
+    when = state_asked(text, named, asked_at)
     return Query(
         text=text,
         terms=terms,
+        related=related(text, terms) if when is not None else {},
         asked_at=asked_at,
         windows=tuple(named),
         relative_time=bare != text,
         present=asks_present(text),
         several=asks_for_several(text),
-        when=state_asked(text, named, asked_at),
+        when=when,
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),

@@ -57,7 +57,7 @@ class Question(NamedTuple):
     verbatim: str  # as asked, casefolded
     terms: Mapping[str, float]
     forms: Mapping[str, tuple[tuple[str, str], ...]]  # two letters to the word forms that begin so, each with its term
-    runs: tuple[str, ...]  # the other terms, of unspaced scripts and compounds, which may stand anywhere
+    runs: tuple[tuple[str, str], ...]  # the others, of unspaced scripts and compounds, which may stand anywhere
     compounds: frozenset[str]  # the terms of several parts: paths, dotted names, identifiers
     subject: Mapping[str, float]  # the terms that say what is asked about, without those that only say when
     telling: frozenset[str]  # the tokens that terms were made of
@@ -102,6 +102,8 @@ def question(
         variants: Indexed terms that stand in for a term.
     """
     spaced = {variant: term for term, others in variants.items() for variant in others}
+    runs = [(variant, term) for variant, term in spaced.items() if _unspaced(variant)]
+    runs += [(term, term) for term in terms if _unspaced(term) or not term.isalnum()]
     spaced |= {term: term for term in terms if term.isalnum() and not _unspaced(term)}
     forms: dict[str, tuple[tuple[str, str], ...]] = {}
     for form in sorted(spaced, key=len, reverse=True):
@@ -118,7 +120,7 @@ def question(
         verbatim=text.strip().casefold(),
         terms=terms,
         forms=forms,
-        runs=tuple(term for term in terms if _unspaced(term) or not term.isalnum()),
+        runs=tuple(runs),
         compounds=frozenset(term for term in terms if not term.isalnum()),
         subject=_subject(query_terms(without_times(text)), terms) or terms,
         telling=frozenset(telling),
@@ -196,10 +198,11 @@ class Reader:
             if term:
                 place = tokens.index(token)
                 places[term] = min(place, places.get(term, place))
-        for term in asked.runs:
-            start = folded.find(term)
+        for form, term in asked.runs:
+            start = folded.find(form)
             if start >= 0:
-                places[term] = start if _unspaced(term) else len(tokens)
+                place = start if _unspaced(form) else len(tokens)
+                places[term] = min(place, places.get(term, place))
         return places
 
 
