@@ -86,6 +86,7 @@ class _Asked(NamedTuple):
     own: TermPostings
     pieces: tuple[_Piece, ...]  # heaviest first
     worth: float
+    told: tuple[_Piece, ...] = ()  # what the answer may be told in, which adds up
 
     @property
     def channel(self) -> str:
@@ -93,18 +94,22 @@ class _Asked(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(piece.postings.size for piece in self.pieces)
+        return sum(piece.postings.size for piece in (*self.pieces, *self.told))
 
     def strength_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
         """In a unit the best variant counts, not their sum."""
         best = np.zeros(len(docs))
         for piece in self.pieces:
             np.maximum(best, piece.weight * piece.postings.at(docs), out=best)
+        for piece in self.told:
+            best += piece.weight * piece.postings.at(docs)
         return best
 
     def presence_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
         """The largest weight that is present."""
         present = np.zeros(len(docs))
+        for piece in self.told:
+            present[piece.postings.at(docs) > 0] = EVIDENCE.related
         for piece in reversed(self.pieces):
             present[piece.postings.at(docs) > 0] = piece.weight
         return present
@@ -131,7 +136,7 @@ def words(
     """
     size, mask = views.units.size, allowed.mask
     asked = _asked(terms, views, allowed.judged, related)
-    ordered = sorted((one for one in asked if one.pieces), key=lambda one: (-one.worth, one.own.term))
+    ordered = sorted((one for one in asked if one.pieces or one.told), key=lambda one: (-one.worth, one.own.term))
     sums = {name: workspace.sums(name, size) for name in ("lexical", "entity", "held")}
     near = around.within_reach(mask) if np.count_nonzero(mask) * _SELECTIVE < size else None
     sessions = _Sessions(views)
@@ -158,7 +163,7 @@ def words(
         entity=_positive(docs, added["entity"]),
         sessions=sessions.scores(docs),
         mass=mass,
-        missing=sum(1 for one in telling if not one.pieces) / max(1, len(telling)),
+        missing=sum(1 for one in telling if not (one.pieces or one.told)) / max(1, len(telling)),
         coverage=min(1.0, float(added["held"].max()) / mass) if mass and len(docs) else 0.0,
         matched=matched,
         uses=tuple(_use(one) for one in asked),
@@ -170,13 +175,7 @@ def _asked(
 ) -> list[_Asked]:
     """The terms of a question, all looked up together, and so what may stand in for any of them."""
     owns = views.bm25.postings(terms, judged.units, of=judged.name)
-    weights = [
-        dict.fromkeys(related.get(own.term, ()), EVIDENCE.related)
-        | _variants(own.term, frequency=own.frequency, views=views)
-        for own in owns
-    ]
-    for own, of_one in zip(owns, weights, strict=True):
-        of_one.pop(own.term, None)
+    weights = [_variants(own.term, frequency=own.frequency, views=views) for own in owns]
     distinct = list(dict.fromkeys(other for of_one in weights for other in of_one))
     others = (
         dict(zip(distinct, views.bm25.postings(distinct, judged.units, of=judged.name), strict=True))
@@ -189,7 +188,17 @@ def _asked(
         pieces += [_Piece(others[other], weight) for other, weight in of_one.items() if others[other].frequency]
         pieces.sort(key=lambda piece: (-piece.weight, piece.postings.term))
         worth = own.idf if own.frequency else max((weight * other.idf for other, weight in pieces), default=0.0)
-        asked.append(_Asked(own, tuple(pieces), worth))
+        told: list[_Piece] = []
+        if own.term in related:
+            meant = {own.term, *(piece.postings.term for piece in pieces)}
+            found = views.bm25.postings(
+                [term for term in related[own.term] if term not in meant], judged.units, of=judged.name
+            )
+            found = [one for one in found if one.frequency]
+            rarest = max((one.idf for one in found), default=0.0)
+            told = [_Piece(one, EVIDENCE.related * one.idf / rarest) for one in found]
+            worth = max(worth, EVIDENCE.told * rarest)
+        asked.append(_Asked(own, tuple(pieces), worth, tuple(told)))
     return asked
 
 
@@ -201,13 +210,13 @@ def _without_joints(asked: Sequence[_Asked]) -> list[_Asked]:
     def joins(term: str) -> bool:
         return len(term) == 2 and term >= _UNSPACED and term[0] in end and term[1] in begin
 
-    return [one for one in asked if one.pieces or not joins(one.own.term)]
+    return [one for one in asked if one.pieces or one.told or not joins(one.own.term)]
 
 
 def _use(one: _Asked) -> TermUse:
     own = one.own
-    variants = {piece.postings.term: piece.weight for piece in one.pieces if piece.postings is not own}
-    return TermUse(own.term, one.worth if one.pieces else 0.0, own.frequency, variants)
+    variants = {piece.postings.term: piece.weight for piece in (*one.told, *one.pieces) if piece.postings is not own}
+    return TermUse(own.term, one.worth if variants or one.pieces else 0.0, own.frequency, variants)
 
 
 def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
@@ -250,13 +259,20 @@ def _read(
                 keep = near[docs]
                 docs, tfs = docs[keep], tfs[keep]
         strength = piece.weight * piece.postings.strength(docs, tfs)
-        if len(one.pieces) == 1:
+        if len(one.pieces) == 1 and not one.told:
             return docs, strength, np.full(len(docs), piece.weight)
         before = best[docs]
         best[docs] = np.maximum(before, strength)
         fresh = docs[before == 0]
         found.append(fresh)
         present.append(np.full(len(fresh), piece.weight))
+    for piece in one.told:
+        docs, tfs = piece.postings.read(near)
+        before = best[docs]
+        best[docs] = before + piece.weight * piece.postings.strength(docs, tfs)
+        fresh = docs[before == 0]
+        found.append(fresh)
+        present.append(np.full(len(fresh), EVIDENCE.related))
     docs = np.concatenate(found)
     strength = best[docs]
     best[docs] = 0.0
