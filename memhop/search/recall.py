@@ -329,6 +329,8 @@ class Recaller:
             totals = fused.total[best]
             step = (weights.again + query.several * EVIDENCE.several) * fusion.spread_of(totals)
             sessions = views.units.column("session")[docs[best]]
+            if "current" in fused.parts:  # the state that holds is not set behind the one that held
+                sessions = np.where(fused.parts["current"][best] > 0, 0, sessions)
             first = best[spread_out(totals.tolist(), sessions.tolist(), step, query.limit)]
             order = np.concatenate([first, order[fusion.TOP :]])
         return order[: query.limit]
