@@ -18,7 +18,7 @@ from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group, tagged
 from memhop.repo.record import REPEATS, Layer, Role, Span, Tier, label
 from memhop.search.diversity import asks_for_several
-from memhop.search.relations import related
+from memhop.search.relations import Related, related
 from memhop.search.time_window import When, asks_present, state_asked, windows, without_relative
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Filters(NamedTuple):
 class Query(NamedTuple):
     """A checked question. `terms` are distinct index terms in order; `windows` are the times it speaks of.
 
-    `related`: for some of the terms others in which the answer may be told, see `relations`.
+    `told`: for some of the terms others in which the answer may be told, see `relations`.
     `relative_time`: it speaks of one relative to now ("last week"), which no text can be expected to repeat.
     `present`: it asks how things are now, so that of several answers the newest is meant.
     `several`: it asks for more than one thing, by its grammar.
@@ -86,7 +86,7 @@ class Query(NamedTuple):
 
     text: str
     terms: tuple[str, ...]
-    related: Mapping[str, tuple[str, ...]]
+    told: Mapping[str, tuple[str, ...]]
     asked_at: int
     windows: tuple[Span, ...]
     relative_time: bool
@@ -123,10 +123,11 @@ def prepare(request: Request, now_ms: int) -> Query:
     asked_at = time_or_now(request.at, field="at", now_ms=now_ms)
     named = windows(text, asked_at, zone_of(request.at))
     when = state_asked(text, named, asked_at)
+    chosen_terms, told = related(text, terms) if when is not None else Related(terms, {})
     return Query(
         text=text,
-        terms=terms,
-        related=related(text, terms) if when is not None else {},
+        terms=chosen_terms,
+        told=told,
         asked_at=asked_at,
         windows=tuple(named),
         relative_time=bare != text,

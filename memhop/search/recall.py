@@ -183,7 +183,7 @@ class Recaller:
     def _score(self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible) -> _Scored:
         workspace = self._workspace
         around = Neighbourhood(views.units, workspace)
-        words = channels.words(query.terms, views, around, workspace, allowed, query.related)
+        words = channels.words(query.terms, views, around, workspace, allowed, query.told)
         uses = [
             _use("lexical", words.matched[0]),
             _use("entity", words.matched[1], idle="no unknown word is spelt nearly like a stored one"),

@@ -12,10 +12,9 @@ from typing import Final
 RELATIONS: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "job",
-        r"\bwork as\b|\bfor (?:a living|work)\b|\b(?:my|our) (?:\w+ )?(?:job|work|occupation|profession|career|trade)\b"
-        r"|\boccupation\b|\bprofession\b|\bwhat do (?:i|we|you) do\W*$|\bwhere do (?:i|we) work\b|\bemploye[dr]\b"
-        r"|\bwho do i work for\b|\bdo i (?:still )?(?:have a job|work)\b"
-        r"|工作|职业|職業|干什么的|幹什麼的|做什么的|干哪行|做哪行|哪一行|上什么班|在哪上班|在哪里上班",
+        r"\bwork as\b|\bfor (?:a living|work)\b|\b(?:my|our|a) (?:job|work)\b|\boccupation\b|\bprofession\b|\bcareer\b"
+        r"|\bwhat do (?:i|we|you) do\W*$|\bwhere do (?:i|we) work\b|\bdo i work\b|\bwork for\b|\bemploye[dr]\b"
+        r"|(?:[做干]什么)?工作|职业|職業|[干幹做]什[么麼]的|[干做]哪行|哪一行|上什么班|哪里?上班",
         "job work occupation profession career trade employed employer employee company firm hired fired sacked "
         "redundant quit resigned retired retirement promoted promotion trainee apprentice intern internship freelance "
         "freelancer freelancing startup office position role shift colleague coworker unemployed teacher teach nurse "
@@ -46,7 +45,7 @@ RELATIONS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "studies",
-        r"\b(?:study|studying|major|degree)\b|\b(?:my|which|what) (?:\w+ )?(?:course|university|college|subject)\b"
+        r"\b(?:study|studying|major|degree)\b|\b(?:my|which|what) (?:course|university|college|subject)\b"
         r"|学什么|读什么|什么专业|哪个专业|什么系|念什么|哪所大学|哪个大学|专业是",
         "study studies studying student major degree course university college bachelor master doctorate phd thesis "
         "dissertation semester term enrolled enrol enroll dropped graduate graduated undergraduate freshman sophomore "
@@ -163,8 +162,7 @@ RELATIONS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "illness",
-        r"\bdo i have (?:\w+ )?(?:diabetes|asthma|cancer|arthritis|illness|disease|condition)\b|\b(?:ill|sick|healthy)\b"
-        r"|\b(?:my|our) (?:\w+ )?(?:health|illness|disease|condition|diagnosis)\b|\bwrong with me\b"
+        r"\b(?:diabetes|asthma|cancer|arthritis|illness|disease|ill|sick|healthy|health|diagnosis)\b|\bwrong with me\b"
         r"|什么病|得病|生病|身体怎么样|身体好|健康|病情",
         "ill illness sick sickness disease condition diagnosed diagnosis chronic diabetes diabetic asthma arthritis "
         "cancer tumour tumor migraine epilepsy thyroid ulcer cholesterol sugar hypertension pressure anaemia anemia "
@@ -194,5 +192,183 @@ RELATIONS: Final[tuple[tuple[str, str, str], ...]] = (
         "girlfriend boyfriend partner single dating date relationship together broke split dumped crush ex fiance "
         "fiancee engaged love couple tinder met "
         "女朋友 男朋友 女友 男友 对象 恋爱 谈恋爱 单身 脱单 分手 复合 交往 在一起 约会 相亲 表白 暗恋 前任 情侣 恋人 异地恋",
+    ),
+    (
+        "residence",
+        r"\bdo (?:i|we|you) (?:still )?live\b|\b(?:i|we) living\b|\b(?:my|our) (?:address|home|house|flat|apartment)\b"
+        r"|\baddress\b|\breside\b|住(?:在)?(?:哪|什么)|住址|地址|家在哪|哪里住|搬(?:到|去)哪",
+        "live lives living reside resident address home house flat apartment studio cottage bungalow condo dorm "
+        "houseboat farmhouse townhouse villa room move moved moving relocated relocate settled rent rented bought keys "
+        "boxes unpacked housewarming street road avenue lane square district suburb village downtown neighbourhood "
+        "neighborhood floor roommate flatmate landlord "
+        "住 住在 搬 搬家 搬到 搬去 搬进 新家 新房 买房 租房 租 房子 公寓 小区 楼 楼层 宿舍 别墅 平房 街道 胡同 路口 地址 定居 入住 "
+        "乔迁 合租 房东 装修",
+    ),
+    (
+        "diet",
+        r"\bdiet\b|\b(?:vegetarian|vegan)\b|\beat (?:meat|fish|pork|beef|dairy|eggs|gluten|sugar)\b|\bwhat do i eat\b"
+        r"|\b(?:can|do|may) i eat\b|吃肉|吃素|吃荤|忌口|吃什么|不吃什么|饮食",
+        "diet vegetarian vegan pescatarian omnivore carnivore meat beef pork lamb chicken poultry turkey duck bacon ham "
+        "sausage steak burger mince fish seafood salmon tuna shrimp egg eggs cheese dairy milk butter tofu tempeh "
+        "seitan lentils beans plant animal gluten wheat bread carbs sugar keto paleo fasting halal kosher lactose "
+        "吃素 素食 素 荤 吃荤 肉 吃肉 牛肉 羊肉 猪肉 鸡肉 鸭肉 羊排 牛排 排骨 烤肉 火锅 鱼 海鲜 虾 鸡蛋 牛奶 奶酪 豆腐 豆制品 "
+        "忌口 戒糖 无糖 低碳 生酮 减脂 轻食 斋 清真 辣 粗粮 主食 麸质 乳糖",
+    ),
+    (
+        "marriage",
+        r"\bmarried\b|\b(?:my|our) (?:wife|husband|spouse|marriage|wedding)\b|\bmarital\b|\bdivorced\b|\bam i engaged\b"
+        r"|结婚|已婚|离婚|婚姻|老公|老婆|妻子|丈夫",
+        "married marry marriage wed wedding wife husband spouse bride groom engaged engagement fiance fiancee proposed "
+        "proposal ring knot vows honeymoon anniversary divorce divorced separated separation widow widower widowed "
+        "custody lawyer single "
+        "结婚 已婚 未婚 婚 婚礼 婚姻 领证 登记 求婚 订婚 新婚 蜜月 老公 老婆 妻子 丈夫 爱人 媳妇 离婚 离了 分居 再婚 复婚 丧偶 守寡 单身",
+    ),
+    (
+        "car",
+        r"\bcars?\b|\bvehicle\b|\bdo i drive\b|什么车|开车|车子|我的车|哪辆车|汽车",
+        "car cars drive drives drove driving vehicle van truck pickup estate hatchback saloon sedan suv convertible "
+        "coupe hybrid electric diesel petrol licence license garage dealer dealership leased mileage scrapyard scrapped "
+        "toyota honda nissan mazda subaru mitsubishi suzuki lexus hyundai kia volkswagen vw audi bmw mercedes porsche "
+        "opel ford chevrolet tesla jeep dodge volvo saab skoda seat fiat alfa renault peugeot citroen dacia mini rover "
+        "jaguar "
+        "车 开车 买车 卖车 换车 新车 二手车 提车 汽车 轿车 越野车 电动车 油车 驾照 报废 大众 丰田 本田 日产 马自达 现代 起亚 "
+        "奥迪 宝马 奔驰 福特 别克 特斯拉 比亚迪 吉利 长城 奇瑞 理想 蔚来 小鹏 沃尔沃",
+    ),
+    (
+        "pets",
+        r"\bpets?\b|\b(?:my|a|our) (?:dog|cat|animal)\b|宠物|养(?:了)?(?:什么|猫|狗)|猫|狗",
+        "pet dog puppy beagle poodle labrador retriever terrier shepherd spaniel dachshund collie husky bulldog pug "
+        "mutt cat kitten tabby siamese persian rabbit bunny hamster gerbil guinea rat mouse ferret parrot budgie "
+        "canary cockatiel goldfish aquarium tortoise turtle snake lizard gecko horse pony vet shelter leash litter "
+        "adopted "
+        "宠物 狗 小狗 狗狗 柯基 泰迪 金毛 拉布拉多 哈士奇 柴犬 边牧 比熊 猫 小猫 猫咪 橘猫 布偶 英短 美短 狸花 兔子 仓鼠 "
+        "鹦鹉 金鱼 乌龟 养 养了 领养 宠物店 兽医",
+    ),
+    (
+        "alcohol",
+        r"\bdo i (?:still )?drink\W*$|\b(?:alcohol|beer|wine|booze|sober|teetotal)\b|喝酒|饮酒|酒量|戒酒",
+        "drink drinks drinking drank alcohol alcoholic beer lager ale cider wine red white rose champagne prosecco "
+        "whisky whiskey vodka gin rum brandy cocktail cocktails pint glass pub bar tipsy drunk hangover sober sobriety "
+        "teetotal teetotaller dry drop aa "
+        "酒 喝酒 饮酒 戒酒 白酒 啤酒 红酒 黄酒 葡萄酒 洋酒 威士忌 小酌 干杯 醉 喝醉 宿醉 滴酒不沾 应酬 酒局",
+    ),
+    (
+        "smoking",
+        r"\bsmok(?:e|er|ing)\b|\bcigarettes?\b|抽烟|吸烟|戒烟|烟",
+        "smoke smokes smoked smoker smoking cigarette cigarettes cigar tobacco nicotine patch vape vaping pack packs "
+        "lighter ashtray puff quit kicked "
+        "抽烟 吸烟 烟 香烟 烟民 烟瘾 戒烟 戒了 一包 一根 电子烟 尼古丁",
+    ),
+    (
+        "exercise",
+        r"\b(?:exercise|sports?|workout|work out|keep fit|gym|training)\b|\bdo i (?:run|jog|swim|cycle|train)\b"
+        r"|运动|锻炼|健身",
+        "exercise sport train training workout gym fitness weights lift lifting deadlift run runs running runner jog "
+        "jogging marathon swim swims swimming pool lengths laps cycle cycling bike row rowing climb climbing bouldering "
+        "hike hiking yoga pilates dance dancing boxing karate judo aikido fencing tennis badminton squash football "
+        "soccer basketball volleyball handball hockey golf ski skiing skating surfing crossfit treadmill coach club "
+        "运动 锻炼 健身 健身房 跑步 晨跑 夜跑 马拉松 游泳 骑行 爬山 登山 徒步 攀岩 瑜伽 普拉提 跳舞 跳绳 拳击 太极 太极拳 "
+        "羽毛球 乒乓球 网球 篮球 足球 排球 高尔夫 滑雪 滑冰 举铁 撸铁 私教 教练",
+    ),
+    (
+        "contact",
+        r"\be-?mail\b|\bphone\b|\b(?:reach|contact|call) me\b|\bmy (?:mobile|cell|number)\b|邮箱|邮件|联系|电话|手机号|号码|微信",
+        "email mail mailbox inbox address phone mobile cell number landline telephone reach contact write call text "
+        "whatsapp signal telegram skype handle username "
+        "邮箱 邮件 邮件地址 信箱 联系 联系方式 电话 手机 手机号 号码 尾号 座机 微信 微信号 换号",
+    ),
+    (
+        "allergies",
+        r"\ballerg\w+|\bintoleran\w+|过敏|不耐受",
+        "allergy allergies allergic intolerance intolerant reaction anaphylaxis epipen antihistamine hives rash itch "
+        "itchy swell swelling swollen sneeze sneezing desensitisation desensitization immunotherapy peanut peanuts nut "
+        "nuts almond walnut hazelnut sesame soy shellfish shrimp crab egg milk lactose gluten pollen hay dust mites "
+        "mould mold cat dog penicillin latex bee wasp "
+        "过敏 过敏原 不耐受 起疹子 疹子 皮疹 荨麻疹 红肿 发痒 痒 打喷嚏 喷嚏 鼻炎 脱敏 花粉 尘螨 花生 坚果 海鲜 虾 蟹 芒果 牛奶 "
+        "鸡蛋 猫毛 青霉素 柳絮",
+    ),
+    (
+        "instrument",
+        r"\binstruments?\b|\bdo i play (?:music|the)\b|乐器|弹什么|会弹|学琴",
+        "instrument piano keyboard organ accordion harpsichord violin viola cello bass double guitar ukulele banjo "
+        "mandolin lute harp flute recorder clarinet oboe bassoon saxophone trumpet trombone horn tuba cornet harmonica "
+        "bagpipes drums drum percussion xylophone marimba strings bow practise practice band orchestra lesson scales "
+        "乐器 钢琴 电子琴 风琴 手风琴 小提琴 中提琴 大提琴 吉他 尤克里里 贝斯 竖琴 长笛 笛子 箫 单簧管 萨克斯 小号 口琴 架子鼓 鼓 "
+        "古筝 古琴 琵琶 二胡 扬琴 葫芦丝 练琴 弹琴 琴",
+    ),
+    (
+        "sleep",
+        r"\bsleep\b|\b(?:go to bed|get up|wake up|bedtime)\b|睡|起床|作息",
+        "sleep sleeps slept sleeping asleep bed bedtime awake wake woke nap naps naps insomnia night nights snooze alarm "
+        "early late hours tired melatonin "
+        "睡 睡觉 睡眠 入睡 躺下 躺 熬夜 早睡 晚睡 失眠 起床 早起 醒 午睡 午觉 闹钟 作息 上床 褪黑素 补觉",
+    ),
+    (
+        "weight",
+        r"\bweigh\b|\bmy weight\b|\bhow heavy\b|体重|多重|多少斤|多少公斤|几斤",
+        "weigh weighs weight kilo kilos kg kilograms pounds lbs stone scale scales slim slimmer diet lost gained fat bmi "
+        "体重 公斤 斤 千克 减肥 瘦 瘦了 胖 胖了 减重 增肥 增重 减脂 长胖 称",
+    ),
+    (
+        "siblings",
+        r"\b(?:brothers?|sisters?|siblings?)\b|兄弟|姐妹|姊妹|弟弟|妹妹|哥哥|姐姐|独生",
+        "brother brothers sister sisters sibling siblings twin stepbrother stepsister stepsibling half eldest youngest "
+        "younger older only "
+        "兄弟 姐妹 姊妹 弟弟 妹妹 哥哥 姐姐 哥 姐 弟 妹 独生 独生女 独生子 双胞胎 龙凤胎 排行 老大 老二 老幺",
+    ),
+    (
+        "parents",
+        r"\b(?:parents?|mother|father|mum|mom|dad|folks)\b|父母|爸妈|爸爸|妈妈|父亲|母亲",
+        "parent parents mother father mum mom mama dad daddy papa folks stepmother stepfather widowed retired died "
+        "passed funeral "
+        "父母 爸妈 爸爸 妈妈 爸 妈 父亲 母亲 老爸 老妈 爹 娘 双亲 去世 过世 走了 退休 养老",
+    ),
+    (
+        "reading",
+        r"\bam i reading\b|\bdo i read\b|\b(?:book|novel)\b|什么书|看书|读书|哪本书|在读|在看",
+        "read reads reading reader book books novel novels thriller memoir biography fiction nonfiction fantasy mystery "
+        "crime poetry poems classic chapter pages author paperback hardback kindle ebook audiobook library volume "
+        "halfway "
+        "书 看书 读书 本书 在看 在读 看完 读完 小说 传记 散文 诗集 推理 科幻 武侠 名著 作者 章 页 电子书 听书 书店 图书馆",
+    ),
+    (
+        "insurance",
+        r"\binsur\w+|\bpolicy\b|保险|投保|医保|社保|车险",
+        "insurance insurer insured insure policy premium cover covered coverage deductible claim mutual underwriter "
+        "allianz axa aviva zurich generali "
+        "保险 保单 投保 保费 参保 续保 退保 理赔 医保 社保 车险 寿险 重疾险 意外险 到期 平安 人寿 太平洋 人保 太保 泰康",
+    ),
+    (
+        "travel",
+        r"\b(?:holidays?|vacation|trip|travel|travell?ing|honeymoon)\b|旅游|旅行|度假|假期|去哪里?玩|出游|蜜月",
+        "holiday holidays vacation trip travel travelling journey booked book booking flight flights fly tickets ticket "
+        "hotel hostel airbnb camping campsite cruise ferry itinerary visa beach island islands mountains august july "
+        "cancelled weekend getaway abroad "
+        "旅游 旅行 度假 假期 出游 自驾游 机票 订票 订了 酒店 民宿 攻略 签证 行程 退票 改签 海边 海岛 国庆 五一 春节 暑假 寒假 蜜月 玩",
+    ),
+    (
+        "clothes",
+        r"\b(?:shoe|clothes|clothing|dress|shirt|trouser|my) size\b|\bwhat size\b|尺码|鞋码|多大码|穿多大|穿几码|几码",
+        "size sizes shoe shoes boot boots sneakers trainers sandals shirt blouse trousers jeans dress skirt jacket coat "
+        "suit small medium large xs xl xxl waist inseam fits fit tight loose wear wears feet foot "
+        "尺码 鞋码 码 穿 鞋 鞋子 衣服 衬衫 裤子 裙子 外套 腰围 合身 紧 大码 小码 中码 均码",
+    ),
+    (
+        "games",
+        r"\b(?:games?|hobby|hobbies|pastime|weekends?|spare time|free time|club)\b|爱好|业余|周末|空闲|闲暇|兴趣",
+        "hobby hobbies pastime weekend weekends game games chess go poker bridge backgammon board cards dice puzzle "
+        "console playstation xbox nintendo minecraft dungeons club team side league goalkeeper striker midfielder "
+        "captain coach knitting crochet sewing pottery painting drawing photography gardening fishing birdwatching "
+        "woodworking model choir singing theatre "
+        "爱好 兴趣 业余 周末 游戏 下棋 围棋 象棋 五子棋 麻将 打牌 扑克 桥牌 桌游 剧本杀 手游 电竞 钓鱼 摄影 画画 书法 织毛衣 "
+        "手工 陶艺 烘焙 园艺 养花 集邮 唱歌 合唱 乐队 追剧",
+    ),
+    (
+        "team",
+        r"\b(?:boss|manager|supervisor|team lead|line manager)\b|\bi report to\b|\bmy (?:team|colleagues|department)\b"
+        r"|领导|老板|上司|组长|主管|经理",
+        "boss manager supervisor lead leader leads head heads director chief report reports team department division "
+        "group colleague deputy successor replaced replaces promoted took handed "
+        "领导 老板 上司 组长 主管 经理 总监 主任 科长 处长 部长 队长 团队 部门 小组 同事 接任 接替 接了 接手 调走 上任 空降 汇报",
     ),
 )

@@ -32,8 +32,18 @@ class Relation(NamedTuple):
         return _terms(self.words, han=han)
 
 
-def related(text: str, terms: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """For terms of a question, other terms that are told of what it asks; empty for most questions.
+class Related(NamedTuple):
+    """The terms of a question, and for some of them others in which the answer may be told."""
+
+    terms: tuple[str, ...]
+    told: Mapping[str, tuple[str, ...]]
+
+
+def related(text: str, terms: Sequence[str]) -> Related:
+    """What a question asks for, and in which other terms it may be told; for most questions there are none.
+
+    Of the words with which a relation is asked for one is kept, which stands for it: "get" of "how do I get to work"
+    says nothing.
 
     Args:
         text: The question, as asked.
@@ -43,8 +53,9 @@ def related(text: str, terms: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """
     folded = text.casefold()
     if _PERSON.search(folded) is None:
-        return _NONE
+        return Related(tuple(terms), _NONE)
     found: dict[str, tuple[str, ...]] = {}
+    part: set[str] = set()
     for relation in relations():
         match = relation.asked.search(folded)
         if match is None:
@@ -52,8 +63,9 @@ def related(text: str, terms: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         named = [term for term in query_terms(match[0]) if term in terms] or list(terms)
         anchor = max(named, key=lambda term: (len(term), term))
         others = relation.terms(han=not anchor.isascii())
+        part.update(named)
         found[anchor] = tuple(dict.fromkeys((*found.get(anchor, ()), *others)))
-    return found
+    return Related(tuple(term for term in terms if term in found or term not in part), found)
 
 
 @cache
