@@ -67,6 +67,7 @@ class Question(NamedTuple):
     negated: bool
     mine: bool  # it is about who asks: "do I", "our", 我
     asks: bool  # it is put as a question, rather than words to look for
+    told: bool  # it asks for a relation that is told in words of its own, which stand in for one of its terms
 
 
 class Reading(NamedTuple):
@@ -93,6 +94,8 @@ def question(
     text: str,
     terms: Mapping[str, float],
     variants: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    *,
+    told: bool = False,
 ) -> Question:
     """A question made ready.
 
@@ -100,6 +103,7 @@ def question(
         text: As asked.
         terms: Its index terms with their idf.
         variants: Indexed terms that stand in for a term.
+        told: Some of them are those of a relation that is asked for, see `relations`.
     """
     spaced = {variant: term for term, others in variants.items() for variant in others}
     runs = [(variant, term) for variant, term in spaced.items() if _unspaced(variant)]
@@ -130,6 +134,7 @@ def question(
         negated=not _NEGATIONS.isdisjoint(tokens),
         mine=not _MINE.isdisjoint(tokens),
         asks=_ASKS.search(_MARKS.sub("", text)) is not None,
+        told=told,
     )
     places = Reader(asked).places(turned, text.casefold())
     return asked._replace(order=tuple(sorted(places, key=lambda term: (places[term], term))))

@@ -409,7 +409,7 @@ class Recaller:
             return fused
         uses = scored.words.uses
         worth = {use.term: _worth(use, views) for use in uses}
-        asked = question(query.text, worth, {use.term: _stand_ins(use) for use in uses})
+        asked = question(query.text, worth, {use.term: _stand_ins(use) for use in uses}, told=bool(query.told))
         total, parts = fused.total.copy(), dict(fused.parts)
         for name, values in rerank(asked, query.when, candidates, weights).items():
             parts[name] = np.zeros(len(total))

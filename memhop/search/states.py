@@ -99,13 +99,18 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
         worth=worth,
         seldom=frozenset(seldom) if asked.asks else frozenset(),
         known=readings[best].covered >= RERANK.known * sum(asked.subject.values()),
+        anywhere=asked.told,
     )
     others = [
         row
         for row in range(len(scores))
         if row != best
         and not _look_alike(asked, readings[best], readings[row])
-        and (row in rows or sum(term in readings[row].places for term in worth) > 1)
+        and (
+            scores[row] >= RERANK.told * scores[best]
+            if asked.told
+            else row in rows or sum(term in readings[row].places for term in worth) > 1
+        )
     ]
     subject = [best]
 
@@ -131,6 +136,7 @@ class _Marks(NamedTuple):
     worth: Mapping[str, float]  # terms of the question that the best one has, with their idf
     seldom: frozenset[str]  # those of them that only a few candidates have
     known: bool  # the best one has most of the question
+    anywhere: bool  # one word in common is enough, wherever it stands
 
 
 def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
@@ -167,7 +173,8 @@ def _shares(marks: _Marks, known: Reading, other: Reading) -> bool:
     shared, rarest, share = _common(marks, known, other)
     begin = not (known.begins.isdisjoint(shared) or other.begins.isdisjoint(shared))
     surely = marks.known or not marks.seldom.isdisjoint(rarest)
-    return bool(rarest) and surely and share >= RERANK.sure_subject and (len(shared) > 1 or begin)
+    enough = marks.anywhere or len(shared) > 1 or begin
+    return bool(rarest) and surely and share >= RERANK.sure_subject and enough
 
 
 def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> bool:

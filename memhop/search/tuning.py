@@ -60,6 +60,7 @@ class Rerank(NamedTuple):
     subject: float = 0.3  # share of the best one's idf mass that a text on the same subject has, if it begins with it
     half_subject: float = 0.45  # share if it does not, or if other texts have more
     sure_subject: float = 0.6  # share that is enough wherever it stands
+    told: float = 0.5  # share of the best score that a text has which tells of it in words of the relation asked for
     rarest: float = 0.8  # idf that a shared word has of the rarest one's, at least
     beginning: int = 3  # tokens
     alike: float = 0.6  # share of tokens in common from which two texts are near copies
