@@ -107,7 +107,7 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
         if row != best
         and not _look_alike(asked, readings[best], readings[row])
         and (
-            scores[row] >= RERANK.told * scores[best]
+            scores[row] >= RERANK.told * scores[best] and (row in rows or not readings[row].passage[:4].isascii())
             if asked.told
             else row in rows or sum(term in readings[row].places for term in worth) > 1
         )
