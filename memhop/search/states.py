@@ -58,6 +58,8 @@ def lifts(
     added = [0.0] * len(scores)
     subject = _subject(asked, when, readings, scores)
     subject = [row for row in subject if row == subject[0] or _told_anew(readings[subject[0]], readings[row])]
+    if asked.told:
+        subject = sorted(subject, key=lambda row: (-scores[row], row))[: RERANK.states]
     if not 1 < len(subject) <= RERANK.states:
         return added
 
