@@ -35,6 +35,10 @@ _ASKS = re.compile(
     r"may|must|should|will|did|was|were|had)\b|[?？]\s*$|谁|誰|什么|什麼|哪|多少|几|怎|吗|嗎|何",
     re.IGNORECASE,
 )
+_PREDICATE = re.compile(  # but "that she hosted" is a part of the subject
+    r"\b(?:is|are)\s.{0,200}?\b(?!(?:i|you|he|she|it|we|they)\s)\w+\s(\w{2,30}ed(?<!eed)|kept|held|spelt|built)\W*$",
+    re.IGNORECASE | re.DOTALL,
+)
 _BE = frozenset("is are was were be been being gets get got".split())
 _NO_VERBS = frozenset("a an the in on at not near down up out there here".split())  # "is a mill by the river"
 _COME = frozenset(("came", "come", "comes", "coming"))
@@ -126,7 +130,7 @@ def question(
         forms=forms,
         runs=tuple(runs),
         compounds=frozenset(term for term in terms if not term.isalnum()),
-        subject=_subject(query_terms(without_times(text)), terms) or terms,
+        subject=_subject(query_terms(_without_predicate(without_times(text))), terms) or terms,
         telling=frozenset(telling),
         pairs=frozenset(_spelt(pair) for pair in pairwise(turned) if not telling.isdisjoint(pair)),
         order=(),
@@ -138,6 +142,12 @@ def question(
     )
     places = Reader(asked).places(turned, text.casefold())
     return asked._replace(order=tuple(sorted(places, key=lambda term: (places[term], term))))
+
+
+def _without_predicate(text: str) -> str:
+    """The text without what it asks of its subject, where that is a participle at the end: "what is our boat called"."""
+    match = _PREDICATE.search(text, max(0, len(text) - 300))
+    return text[: match.start(1)] if match else text
 
 
 def _subject(named: Sequence[str], terms: Mapping[str, float]) -> dict[str, float]:
