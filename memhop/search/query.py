@@ -123,11 +123,11 @@ def prepare(request: Request, now_ms: int) -> Query:
     asked_at = time_or_now(request.at, field="at", now_ms=now_ms)
     named = windows(text, asked_at, zone_of(request.at))
     when = state_asked(text, named, asked_at)
-    chosen_terms, told = related(text, terms) if when is not None else Related(terms, {})
+    asked = related(text, terms) if terms and when is not None else Related(terms, {})
     return Query(
         text=text,
-        terms=chosen_terms,
-        told=told,
+        terms=asked.terms,
+        told=asked.told,
         asked_at=asked_at,
         windows=tuple(named),
         relative_time=bare != text,

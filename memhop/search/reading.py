@@ -137,11 +137,16 @@ def question(
         values=tuple(values(without_relative(text))),
         negated=not _NEGATIONS.isdisjoint(tokens),
         mine=not _MINE.isdisjoint(tokens),
-        asks=_ASKS.search(_MARKS.sub("", text)) is not None,
+        asks=is_question(text),
         told=told,
     )
     places = Reader(asked).places(turned, text.casefold())
     return asked._replace(order=tuple(sorted(places, key=lambda term: (places[term], term))))
+
+
+def is_question(text: str) -> bool:
+    """Whether a text is put as a question, rather than words to look for or a statement (English, Chinese)."""
+    return _ASKS.search(_MARKS.sub("", text)) is not None
 
 
 def _without_predicate(text: str) -> str:

@@ -1,8 +1,8 @@
-"""What people tell about themselves, by relation: how it is asked for, and the words it is told in. Data only.
+"""What people tell about themselves, by relation: how it is asked for, and the words in which it is told. Data only.
 
-Each entry is (name, how it is asked, the words). A pattern is searched in the casefolded question, and is about what
-follows "I", "my" or 我 in any case. The words are surface forms; what is found is their stems. They are words of
-the general language that tell of this relation more often than of anything else, the new state of it and the old one.
+An entry is (name, how it is asked, words). The pattern is searched in a casefolded question that is in the first or
+second person. The words are those of the general language, English and Chinese, which tell of the relation more often
+than of anything else: states of it, and what ends one and begins another. They are found by their stems.
 """
 
 from __future__ import annotations
