@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from memhop.api.doctor import doctor
     from memhop.api.dreaming import Dreaming
     from memhop.api.repair import repair
+    from memhop.common.settings import Config
     from memhop.models.chat_ollama import OllamaChat
     from memhop.models.chat_openai import OpenAIChat
     from memhop.models.embed import HashEmbedder
@@ -64,6 +65,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "Backups": "memhop.api.backups",
     "Budget": "memhop.models.metered",
+    "Config": "memhop.common.settings",
     "DB": "memhop.api.db",
     "Dreaming": "memhop.api.dreaming",
     "HashEmbedder": "memhop.models.embed",
@@ -84,6 +86,7 @@ __all__ = [
     "Budget",
     "ChatError",
     "Closed",
+    "Config",
     "ConfigError",
     "Corrupt",
     "Dreaming",

@@ -15,7 +15,7 @@ from memhop.common.errors import InvalidRequest, NotFound, StorageError
 from memhop.common.ids import from_hex
 from memhop.repo import card as cards
 from memhop.repo.builtin import builtin_cards
-from memhop.repo.l4_archive import Note
+from memhop.repo.l4_note import Note
 from memhop.repo.l5_capability import BECOMES, ORIGINS, STATUSES, TYPES, Capability, capability_id, redefined
 from memhop.repo.l6_usage import usage_id
 from memhop.repo.record import Kind, all_of, linked_to

@@ -8,14 +8,23 @@ import msgspec
 
 from memhop.api import results
 from memhop.common.ids import to_hex
-from memhop.repo import l0_profile, l2_context, l3_facts, l3_knowledge, l4_archive, l5_capability, l7_trajectory
+from memhop.repo import (
+    l0_profile,
+    l2_context,
+    l3_facts,
+    l3_knowledge,
+    l4_archive,
+    l4_note,
+    l5_capability,
+    l7_trajectory,
+)
 from memhop.repo.card import resource_data, workflow_data
 from memhop.repo.record import Tier
 
 _TIERS = tuple(tier.label for tier in Tier)
 
 
-def note(record: l4_archive.Note, *, created: bool = False, copies: int = 0) -> results.Note:
+def note(record: l4_note.Note, *, created: bool = False, copies: int = 0) -> results.Note:
     """`copies`: how often its words were remembered since this version, see `l6_usage`."""
     return results.Note(
         id=to_hex(record.id),
@@ -36,6 +45,13 @@ def note(record: l4_archive.Note, *, created: bool = False, copies: int = 0) -> 
         external_id=record.external_id or None,
         copies=record.copies + copies,
         created=created,
+        link_types=record.link_types or ("related",) * len(record.links),
+        superseded_by=to_hex(record.superseded_by) if record.superseded_by else None,
+        status_at=record.status_at or record.created_at,
+        archived_at=record.archived_at or None,
+        trashed_at=record.trashed_at or None,
+        actor=record.actor or None,
+        redacted=record.redacted,
     )
 
 

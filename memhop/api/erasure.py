@@ -37,7 +37,9 @@ from memhop.repo.journal import strike_out
 from memhop.repo.l1_engram import Engram, edges_of, engram_id
 from memhop.repo.l2_context import Scene, Topic, telling, topics_of
 from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
-from memhop.repo.l4_archive import Message, Note, dated
+from memhop.repo.l4_archive import Message, dated
+from memhop.repo.l4_note import Note
+from memhop.repo.l4_revision import revisions_of
 from memhop.repo.l6_usage import usage_id
 from memhop.repo.record import Kind, Record, all_of, linked_to
 from memhop.repo.references import without
@@ -123,6 +125,8 @@ class Erasure:
             self._remember(record)
         self._delete_derived(id_, record, spaces)
         self._refer(linked_to(id_))
+        if kind is Kind.NOTE:
+            self._refer(revisions_of(id_))
         if kind is Kind.MESSAGE:
             return list(self._take_from_topics(id_, record))
         if kind is Kind.TOPIC and isinstance(record, Topic):

@@ -19,7 +19,8 @@ from memhop.repo import l3_facts, l3_timeline
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l3_knowledge import KnowledgeNode
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record, all_of
 from memhop.repo.references import may_name

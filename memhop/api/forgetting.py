@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
 from memhop.api import results
@@ -15,8 +14,9 @@ from memhop.common.clock import to_ms
 from memhop.common.config import LIMITS, check_name
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
-from memhop.repo.l4_archive import Note
-from memhop.repo.record import Layer, Tier, label
+from memhop.repo.l4_note import Note
+from memhop.repo.l4_revision import revise
+from memhop.repo.record import Layer, Tier, project_label
 
 if TYPE_CHECKING:
     from memhop.repo.batch import Batch
@@ -60,7 +60,7 @@ def _trash(store: Store, batch: Batch, id_: int) -> tuple[bool, str]:
     if note.tier == Tier.TRASHED:
         return False, "it was in the trash already"
     now = store.clock.now_ms()
-    batch.put(msgspec.structs.replace(note, tier=int(Tier.TRASHED), rev=note.rev + 1, updated_at=now))
+    revise(batch, note, act="trash", actor=store.actor, now_ms=now, tier=Tier.TRASHED)
     return True, "moved to the trash; recall finds it with tier='trashed' only"
 
 
@@ -73,7 +73,7 @@ def purge(store: Store, *, trashed_before: object, project: str | None) -> resul
         units = store.views.units
         trashed = units.live & (units.column("layer") == Layer.NOTES) & (units.column("tier") == Tier.TRASHED)
         if name is not None:
-            trashed &= units.column("project") == label("project", name)
+            trashed &= units.column("project") == project_label(name)
         for id_ in units.ids[np.flatnonzero(trashed)].tolist():
             note = store.readable(Note, id_)
             if note is None:

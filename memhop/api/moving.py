@@ -21,7 +21,7 @@ from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, edges_of, engram_i
 from memhop.repo.l2_context import Scene, Topic, family, scene_name, telling, topics_of
 from memhop.repo.l4_archive import Message, messages_of
 from memhop.repo.l6_usage import Usage, usage_id
-from memhop.repo.record import Layer, label, linked_to
+from memhop.repo.record import Layer, label, linked_to, project_key
 from memhop.repo.references import redirected
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def merge(store: Store, batch: Batch, primary: int, secondaries: Sequence[int]) 
     into = store.get(Scene, primary, field="primary")
     others = [store.get(Scene, id_, field="secondaries") for id_ in secondaries]
     for other in others:
-        if other.project != into.project:
+        if project_key(other.project) != project_key(into.project):
             raise InvalidRequest(
                 f"scene {to_hex(other.id)} belongs to project {other.project[:40]!r}",
                 field="secondaries",

@@ -17,7 +17,7 @@ from memhop.common.ids import from_hex, to_hex
 from memhop.repo.record import Record
 
 if TYPE_CHECKING:
-    from memhop.api.db import DB
+    from memhop.api.calls.handle import Handle
     from memhop.repo.store import Store
 
 
@@ -30,7 +30,7 @@ _CURSOR = re.compile(r"([0-9]{1,19})\.([0-9a-f]{16})")
 class Namespace:
     """Base: a view on one layer of the store."""
 
-    def __init__(self, db: DB) -> None:
+    def __init__(self, db: Handle) -> None:
         self._db = db
 
     @property

@@ -18,7 +18,8 @@ from typing import Any
 
 from memhop.repo.codec import SLAB_KINDS
 from memhop.repo.l2_context import Scene, Topic
-from memhop.repo.l4_archive import Message, Note, dated
+from memhop.repo.l4_archive import Message, dated
+from memhop.repo.l4_note import Note
 from memhop.repo.l5_capability import Capability
 from memhop.repo.record import Kind, Record
 from memhop.repo.traces import Traces

@@ -14,16 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from memhop.api import convert, results
 from memhop.api.namespace import Namespace
 from memhop.common.clock import time_or_now
 from memhop.common.config import LIMITS, check_metadata, check_name, check_names, check_text
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import from_hex, to_hex
-from memhop.repo import l4_archive
-from memhop.repo.l4_archive import Note
+from memhop.repo import l4_note
+from memhop.repo.l4_note import Note
+from memhop.repo.l4_revision import revise
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Kind, Tier, all_of
 
@@ -119,9 +118,7 @@ def _put_note(store: Store, batch: Batch, wanted: Draft, pending: dict[int, Note
     groups = _groups(wanted)
     existing = _existing(batch, wanted, groups, pending)
     if existing is not None:
-        updated = _updated(existing, wanted, now_ms)
-        if updated is not existing:
-            batch.put(updated)
+        updated = _updated(batch, existing, wanted, store.actor, now_ms)
         pending |= dict.fromkeys(_groups(updated), updated)
         said_again = not wanted.external_id and not _is_retry(existing, wanted)
         usage = store.count_copy(batch, existing.id) if said_again else batch.find(Usage, usage_id(existing.id))
@@ -161,9 +158,9 @@ class _Groups(NamedTuple):
 
 def _groups(note: Note | Draft) -> _Groups:
     return _Groups(
-        l4_archive.same_text(note.project, note.kind, note.text),
-        l4_archive.external_note(note.project, note.external_id) if note.external_id else 0,
-        l4_archive.idempotent(note.idempotency_key) if note.idempotency_key else 0,
+        l4_note.same_text(note.project, note.kind, note.text),
+        l4_note.external_note(note.project, note.external_id) if note.external_id else 0,
+        l4_note.idempotent(note.idempotency_key) if note.idempotency_key else 0,
     )
 
 
@@ -203,7 +200,7 @@ def _is_retry(note: Note, wanted: Draft) -> bool:
     return bool(wanted.idempotency_key) and wanted.idempotency_key == note.idempotency_key
 
 
-def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
+def _updated(batch: Batch, note: Note, wanted: Draft, actor: str, now_ms: int) -> Note:
     if _is_retry(note, wanted):
         return note
     if not wanted.external_id:
@@ -214,9 +211,13 @@ def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
                 field="tags",
                 allowed=f"at most {LIMITS.tags}",
             )
-        return note if tags == note.tags else msgspec.structs.replace(note, tags=tags, updated_at=now_ms)
-    changed = msgspec.structs.replace(
+        return revise(batch, note, act="tags", actor=actor, now_ms=now_ms, tags=tags)
+    return revise(
+        batch,
         note,
+        act="edit",
+        actor=actor,
+        now_ms=now_ms,
         text=wanted.text,
         kind=wanted.kind,
         status=wanted.status or note.status,
@@ -227,9 +228,6 @@ def _updated(note: Note, wanted: Draft, now_ms: int) -> Note:
         at=wanted.at if wanted.given_at else note.at,
         tier=int(Tier.ACTIVE),  # said again: it is no longer trash
     )
-    if changed == note:
-        return note
-    return msgspec.structs.replace(changed, rev=note.rev + 1, updated_at=now_ms)
 
 
 class Notes(Namespace):
@@ -237,7 +235,7 @@ class Notes(Namespace):
 
     def get(self, id: str) -> results.Note:
         """The note, whatever its tier. Raises NotFound, InvalidRequest."""
-        return self._convert(self._store.get(l4_archive.Note, from_hex(id)))
+        return self._convert(self._store.get(l4_note.Note, from_hex(id)))
 
     def list(
         self,
@@ -253,11 +251,11 @@ class Notes(Namespace):
             raise InvalidRequest("give a project or a tag, not both", field="tag", allowed="one of the two")
         group = all_of(Kind.NOTE)
         if project is not None:
-            group = l4_archive.notes_in(check_name(project, field="project"))
+            group = l4_note.notes_in(check_name(project, field="project"))
         elif tag is not None:
-            group = l4_archive.tagged(check_name(tag, field="tag"))
-        return self._page(l4_archive.Note, group, self._convert, limit, cursor, newest_first)
+            group = l4_note.tagged(check_name(tag, field="tag"))
+        return self._page(l4_note.Note, group, self._convert, limit, cursor, newest_first)
 
-    def _convert(self, note: l4_archive.Note) -> results.Note:
+    def _convert(self, note: l4_note.Note) -> results.Note:
         usage = self._store.usage(note.id)
         return convert.note(note, copies=usage.copies if usage else 0)

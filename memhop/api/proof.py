@@ -26,7 +26,8 @@ from memhop.common.errors import Corrupt, InvalidRequest, MemhopError
 from memhop.common.ids import to_hex
 from memhop.core.side_files import beside
 from memhop.repo import codec
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from memhop.repo.record import Kind
 from memhop.repo.traces import Traces, remaining_terms, traces, unit_of_row
 from memhop.repo.vectors import Space

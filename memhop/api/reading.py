@@ -14,7 +14,8 @@ from memhop.repo.l0_profile import PROFILE_ID, Profile, derived
 from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact, period
 from memhop.repo.l3_knowledge import KnowledgeNode
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
 from memhop.repo.record import Kind, Tier, all_of

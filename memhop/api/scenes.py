@@ -14,7 +14,7 @@ from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
 from memhop.repo import l2_context
 from memhop.repo.l2_context import DEEPEST, Scene
-from memhop.repo.record import Kind, all_of
+from memhop.repo.record import Kind, all_of, project_key
 
 if TYPE_CHECKING:
     from memhop.repo.batch import Batch
@@ -59,7 +59,7 @@ class Scenes(Namespace):
             if project is not None:
 
                 def keep(scene: Scene) -> bool:
-                    return scene.project == project
+                    return project_key(scene.project) == project_key(project)
 
         return self._page(Scene, group, self._result, limit, cursor, newest_first, keep)
 

@@ -50,7 +50,8 @@ from memhop.repo.l1_engram import (
     term_hash,
 )
 from memhop.repo.l2_context import DEEPEST, Scene, Topic, topics_of
-from memhop.repo.l4_archive import Message, Note, session_group
+from memhop.repo.l4_archive import Message, session_group
+from memhop.repo.l4_note import Note
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Kind, all_of, linked_to
 

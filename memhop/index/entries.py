@@ -5,7 +5,7 @@ The layout, and what the signs mean, is told in `groups`.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -98,6 +98,10 @@ class EntryPart:
     def has(self, key: int) -> bool:
         """Whether there are entries of the key."""
         return self._row(key) is not None
+
+    def keys(self, low: int, high: int) -> list[int]:
+        """The keys from `low` to `high`, both included, whether or not they still have members."""
+        return self._keys[bisect_left(self._keys, low) : bisect_right(self._keys, high)].tolist()
 
     def count(self, key: int) -> int:
         row = self._row(key)

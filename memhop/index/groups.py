@@ -112,6 +112,16 @@ class Groups:
             raise InvalidRequest(f"{limit} is out of range", field="limit", allowed=">= 0")
         return list(islice(self._members(key, after, descending), limit))
 
+    def keys(self, low: int, high: int) -> list[int]:
+        """The keys from `low` to `high`, both included, that have members, ascending.
+
+        Cost: O(parts * log keys), and a look at every key of the delta.
+        """
+        found = {key for key in self._delta if low <= key <= high}
+        for part in self._parts:
+            found.update(part.keys(low, high))
+        return [key for key in sorted(found) if self.count(key)]
+
     def first(self, key: int) -> Member | None:
         """The member with the lowest order; None when there are none."""
         return next(self._members(key, None, False), None)

@@ -14,16 +14,20 @@ import msgspec
 
 from memhop.common.errors import Corrupt
 from memhop.repo.dreams import Dream, DreamStep, Spending
+from memhop.repo.imports import Import, ImportStep
 from memhop.repo.l0_profile import Profile, ProfileChange, ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l3_knowledge import Graph, KnowledgeEdge, KnowledgeNode
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
+from memhop.repo.l4_revision import NoteRevision
 from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind, Record
+from memhop.repo.upkeep import Maintenance
 from memhop.repo.vectors import EmbedFailure, Space, TokenBasis
 
 RECORD_TYPES: dict[int, type[Record]] = {
@@ -31,6 +35,7 @@ RECORD_TYPES: dict[int, type[Record]] = {
     for record_type in (
         Profile, ProfileLine, ProfileChange, Engram, Hyperedge, Scene, Topic, Graph, KnowledgeNode, KnowledgeEdge, Fact,
         Message, Note, Capability, Usage, Event, Space, EmbedFailure, TokenBasis, Dream, DreamStep, Spending,
+        NoteRevision, Maintenance, Import, ImportStep,
     )
 }  # fmt: skip
 SLAB_KINDS = frozenset(map(int, (Kind.VECTOR_SLAB, Kind.TOKEN_SLAB, Kind.CONTEXT_SLAB)))  # laid out in repo/vectors.py

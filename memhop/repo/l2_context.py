@@ -13,7 +13,21 @@ from typing import ClassVar
 
 from memhop.common.ids import key_hash
 from memhop.repo.l4_archive import dated
-from memhop.repo.record import REPEATS, Count, Id, Kind, Layer, Listing, Ms, Record, Unit, all_of, label
+from memhop.repo.record import (
+    REPEATS,
+    Count,
+    Id,
+    Kind,
+    Layer,
+    Listing,
+    Ms,
+    Record,
+    Unit,
+    all_of,
+    label,
+    project_key,
+    project_label,
+)
 
 DEEPEST = 4  # depth of what is cold
 
@@ -89,7 +103,7 @@ class Topic(Record, frozen=True, kw_only=True, omit_defaults=True):
             layer=Layer.TOPICS,
             at=self.user_at,
             scene=label("scene", self.scene) if self.scene else 0,
-            project=label("project", self.project),
+            project=project_label(self.project),
             flags=REPEATS if self.sources else 0,
         )
 
@@ -110,7 +124,7 @@ def fused_id(scene: int, members: tuple[int, ...]) -> int:
 
 def scenes_in(project: str) -> int:
     """The group of a project's scenes, by the time of their last turn."""
-    return label("scenes", project)
+    return label("scenes", project_key(project))
 
 
 def statements(topic: Topic) -> Iterator[tuple[str, tuple[int, ...]]]:

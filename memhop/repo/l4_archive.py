@@ -1,15 +1,16 @@
-"""L4 Archive: what was said (messages, immutable) and what was noted (notes, editable)."""
+"""L4 Archive: what was said, word for word. Notes are in `l4_note`."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 
 from memhop.common.clock import to_datetime
 from memhop.repo.record import (
     ASKS,
+    DEFAULT_PROJECT,
     Id,
     Kind,
     Layer,
@@ -19,13 +20,13 @@ from memhop.repo.record import (
     Role,
     RoleName,
     Span,
-    Tier,
-    TierNumber,
     Unit,
     all_of,
     label,
-    linked_to,
     name_label,
+    project_key,
+    project_label,
+    said_in,
 )
 
 MOST_SPANS: Final = 8  # that one message keeps
@@ -38,8 +39,6 @@ SPAN_GROUPS: Final = (25 * 60, 8 * _DAY_MINUTES, 32 * _DAY_MINUTES, 732 * _DAY_M
 _LENGTH_BITS = 21
 _LENGTH_MASK = (1 << _LENGTH_BITS) - 1
 assert SPAN_GROUPS[-1] <= _LENGTH_MASK
-_SHORT = 1_000  # characters of a text that is kept
-_TIERS = tuple(Tier)  # by number; asking the enumeration takes longer
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
@@ -87,6 +86,8 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
             found.append(Listing(LOOSE, self.at))
         if self.external_id:
             found.append(Listing(external_message(self.session, self.external_id), self.at))
+        if (project := project_key(self.project)) != DEFAULT_PROJECT:
+            found.append(Listing(said_in(project), self.at))
         found += [place for span in self.spans if (place := _listed(span))]
         return found
 
@@ -101,74 +102,9 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
             at=self.at,
             session=session_group(self.session),
             scene=label("scene", self.scene) if self.scene else 0,
-            project=name_label("project", self.project),
+            project=project_label(self.project),
             speaker=name_label("speaker", self.speaker.casefold()) if self.speaker else 0,
             flags=ASKS if _asks(self.text) else 0,
-        )
-
-
-class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Something worth keeping, with a life. `at` is when it was so, `created_at` when it was written down.
-
-    Most are written down when they are so, and never changed, so a stored 0 says: `created_at` is `at`, `updated_at` is
-    `created_at`. That is 40 bytes of each note.
-    """
-
-    KIND: ClassVar[Kind] = Kind.NOTE
-    text: str
-    kind: str = "note"
-    project: str = "default"
-    status: str = ""
-    tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
-    links: tuple[Id, ...] = ()
-    source: str = ""
-    at: Ms = 0
-    created_at: Ms = 0
-    updated_at: Ms = 0
-    rev: int = 1
-    tier: TierNumber = 0
-    pinned: bool = False
-    external_id: str = ""
-    idempotency_key: str = ""
-    copies: int = 1  # how often its text was remembered when this version was written; later ones: l6_usage
-
-    def bare(self) -> Note:
-        created = 0 if self.created_at == self.at else self.created_at
-        updated = 0 if self.updated_at == self.created_at else self.updated_at
-        return msgspec.structs.replace(self, id=0, created_at=created, updated_at=updated)
-
-    def complete(self, id_: int) -> None:
-        super().complete(id_)
-        if not self.created_at:
-            msgspec.structs.force_setattr(self, "created_at", self.at)
-        if not self.updated_at:
-            msgspec.structs.force_setattr(self, "updated_at", self.created_at)
-
-    def listings(self) -> list[Listing]:
-        found = [
-            Listing(all_of(self.KIND), self.at),
-            Listing(notes_in(self.project), self.at),
-            Listing(same_text(self.project, self.kind, self.text), self.at),
-        ]
-        found += [Listing(tagged(tag), self.at) for tag in self.tags]
-        found += [Listing(linked_to(link), self.at) for link in dict.fromkeys(self.links)]
-        if self.external_id:
-            found.append(Listing(external_note(self.project, self.external_id), self.at))
-        if self.idempotency_key:
-            found.append(Listing(idempotent(self.idempotency_key), self.at))
-        return found
-
-    def unit(self) -> Unit:
-        tags = " ".join(self.tags)
-        return Unit(
-            text=f"({dated(self.at)}) {self.text}" + (f"\n{tags}" if tags else ""),
-            plain=self.text,
-            layer=Layer.NOTES,
-            tier=_TIERS[self.tier],
-            kind=name_label("kind", self.kind),
-            at=self.at,
-            project=name_label("project", self.project),
         )
 
 
@@ -221,33 +157,3 @@ def _listed(span: Span) -> Listing | None:
     minutes = -(-until // MINUTE_MS) - since // MINUTE_MS
     longest = next((longest for longest in SPAN_GROUPS if minutes <= longest), None)
     return None if longest is None else Listing(spans_of(longest), span_order(since, minutes))
-
-
-def notes_in(project: str) -> int:
-    """The group of a project's notes."""
-    return name_label("notes", project)
-
-
-def tagged(tag: str) -> int:
-    """The group of notes with a tag; tags compare without case."""
-    return label("tag", tag.casefold())
-
-
-def same_text(project: str, kind: str, text: str) -> int:
-    """The group of notes that say exactly this."""
-    return (_same_text if len(text) <= _SHORT else _same_text.__wrapped__)(project, kind, text)
-
-
-@lru_cache(maxsize=1 << 8)  # of a call: it is asked for when the note is looked for, and when it is listed
-def _same_text(project: str, kind: str, text: str) -> int:
-    return label("text", project, kind, " ".join(text.split()))
-
-
-def external_note(project: str, external_id: str) -> int:
-    """The group holding the one note a host calls `external_id`."""
-    return label("external-note", project, external_id)
-
-
-def idempotent(key: str) -> int:
-    """The group holding the one note written under an idempotency key."""
-    return label("idempotency", key)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
+from unicodedata import normalize
 
 import msgspec
 
@@ -32,6 +33,7 @@ class Kind(IntEnum):
     FACT = 0x2B
     MESSAGE = 0x30
     NOTE = 0x31
+    NOTE_REVISION = 0x32
     CAPABILITY = 0x38
     USAGE = 0x40
     EVENT = 0x48
@@ -44,12 +46,15 @@ class Kind(IntEnum):
     DREAM = 0x58
     DREAM_STEP = 0x59
     SPENDING = 0x5A
+    MAINTENANCE = 0x60
+    IMPORT = 0x61
+    IMPORT_STEP = 0x62
 
     @property
     def layer(self) -> str:
-        """L0 to L7; "vectors" and "dreams" for what belongs to no layer."""
+        """L0 to L7; "vectors", "dreams" and "upkeep" for what belongs to no layer."""
         if self >= Kind.SPACE:
-            return "vectors" if self < Kind.DREAM else "dreams"
+            return "vectors" if self < Kind.DREAM else "dreams" if self < Kind.MAINTENANCE else "upkeep"
         return f"L{(self - Kind.PROFILE) // 8}"
 
 
@@ -101,6 +106,8 @@ RoleName = Annotated[str, msgspec.Meta(pattern=r"\A(user|agent|system|tool)\Z")]
 
 ASKS = 1  # flag of a unit: the turn only asks, its text ends with a question mark
 REPEATS = 2  # flag of a unit: it was drawn from what other units say
+SUPERSEDED = 4  # flag of a unit: another note took its place
+DEFAULT_PROJECT = "default"
 
 
 class Unit(NamedTuple):
@@ -153,6 +160,26 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def label(*parts: object) -> int:
     """The hash by which a label or group is compared; parts are exact, case included."""
     return key_hash(*parts)
+
+
+@lru_cache(maxsize=1 << 10)
+def project_key(project: str) -> str:
+    """By which names of projects are compared: case and Unicode form make no difference."""
+    return project.casefold() if project.isascii() else normalize("NFC", normalize("NFC", project).casefold())
+
+
+def project_label(project: str) -> int:
+    """The label of a project's units."""
+    return name_label("project", project_key(project))
+
+
+_PROJECTS: Final = 0x5A7E6 << 44
+PROJECT_KEYS: Final = (_PROJECTS, _PROJECTS | (1 << 44) - 1)
+
+
+def said_in(project: str) -> int:
+    """The group of a project's messages, by time; of none for the default one. Its key lies in `PROJECT_KEYS`."""
+    return _PROJECTS | name_label("said", project_key(project)) & (1 << 44) - 1
 
 
 @lru_cache(maxsize=1 << 12)

@@ -5,11 +5,15 @@
                              messages, graphs, sources          KnowledgeNode  -> its graph
     ProfileLine           -> its evidence                       KnowledgeEdge  -> its graph and nodes
     Fact                  -> its sources                        Dream          -> a scene; DreamStep -> its dream
-    Note                  -> what it links to, of any kind      EmbedFailure   -> its vector space
+    Note                  -> what it links to, of any kind,     EmbedFailure   -> its vector space
+                             the note that superseded it        NoteRevision   -> its note
     Usage                 -> what was recalled                  TokenBasis     -> its vector space
     Capability            -> messages it was drawn from
 
-What a DreamStep changed and what undoing a Dream removed is history, not a reference: it may be gone since.
+    ImportStep            -> its import
+
+What a DreamStep or ImportStep changed, what undoing a Dream removed and what a NoteRevision linked to is history, not a
+reference: it may be gone since.
 A slab refers to its space, and to its basis if it has one (`vectors.slab_references`); the owners of its rows are
 names of texts, not ids of records, and so is the owner of an EmbedFailure. The number of an event in its session is no
 id either.
@@ -23,12 +27,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from memhop.repo.dreams import Dream, DreamStep
+from memhop.repo.imports import ImportStep
 from memhop.repo.l0_profile import ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l3_knowledge import KnowledgeEdge, KnowledgeNode
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
+from memhop.repo.l4_revision import NoteRevision
 from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
@@ -61,7 +68,9 @@ REFERENCES: dict[type[Record], dict[str, frozenset[Kind] | None]] = {
     Dream: {"scene": _SCENE},
     DreamStep: {"dream": frozenset({Kind.DREAM})},
     Message: {"scene": _SCENE, "topic": _TOPIC},
-    Note: {"links": _ANY},
+    Note: {"links": _ANY, "superseded_by": frozenset({Kind.NOTE})},
+    NoteRevision: {"note": frozenset({Kind.NOTE})},
+    ImportStep: {"batch": frozenset({Kind.IMPORT})},
     Usage: {"target": frozenset({Kind.SCENE, Kind.NOTE, Kind.CAPABILITY})},
     Event: {"message": _MESSAGE},
     Capability: {"sources": _MESSAGE},
@@ -96,7 +105,8 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
 
         an engram, a usage counter, an embedding failure,
         a token basis                                        they say something about what is gone, and nothing else
-        a profile line, a step of a dream                    the same
+        a profile line, a step of a dream or import,
+        a revision of a note                                 the same
         a hyperedge of fewer than two scenes, a knowledge
         edge of fewer than two nodes                         it joins nothing
         a fact of which every source is gone, unless
@@ -114,6 +124,9 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
             left = tuple(id_ for id_ in value if id_ not in gone)
             if len(left) < len(value):
                 changed[field] = left
+                if isinstance(record, Note) and record.link_types:
+                    types = zip(value, record.link_types, strict=True)
+                    changed["link_types"] = tuple(type_ for id_, type_ in types if id_ not in gone)
         elif value and value in gone:
             changed[field] = 0
     if not changed:
@@ -122,7 +135,16 @@ def without(record: Record, gone: Collection[int]) -> Record | None:
         changed |= {"summary": "", "sources": (), "ends": ()}
     rest = msgspec.structs.replace(record, **changed)
     match rest:
-        case Engram() | Usage() | EmbedFailure() | TokenBasis() | ProfileLine() | DreamStep():
+        case (
+            Engram()
+            | Usage()
+            | EmbedFailure()
+            | TokenBasis()
+            | ProfileLine()
+            | DreamStep()
+            | ImportStep()
+            | NoteRevision()
+        ):
             return None
         case Capability():
             return None
@@ -148,6 +170,9 @@ def redirected(record: R, to: Mapping[int, int]) -> R:
         value = getattr(record, field)
         if isinstance(value, tuple):
             if not to.keys().isdisjoint(value):
+                if isinstance(record, Note) and record.link_types:
+                    types = dict(zip((to.get(id_, id_) for id_ in value), record.link_types, strict=True))
+                    changed["link_types"] = tuple(types.values())
                 changed[field] = tuple(dict.fromkeys(to.get(id_, id_) for id_ in value))
         elif value in to:
             changed[field] = to[value]

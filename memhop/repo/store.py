@@ -43,9 +43,10 @@ USAGE_TARGETS = 10_000  # buffered counters; further records are not counted unt
 class Store:
     """The records of one file. All methods may be called from any thread."""
 
-    def __init__(self, file: MehFile, clock: Clock) -> None:
+    def __init__(self, file: MehFile, clock: Clock, *, actor: str = "") -> None:
         self.file = file
         self.clock = clock
+        self.actor = actor  # who is said to have changed a note
         self.lock = file.lock
         self._views: Views | None = None
         self._uses: dict[int, tuple[int, int]] = {}  # target -> recalls not written yet, time of the newest
@@ -55,7 +56,7 @@ class Store:
         self._may_merge = True  # nobody has looked since the newest checkpoint
         self.damaged: set[int] = set()  # ids of records which listings met and could not read
         self.compacts = True  # by itself, when it has become due
-        self.after_commit: Callable[[int], None] = lambda number: None  # without any lock, once it is durable
+        self.after_commit: list[Callable[[int], None]] = []  # called without any lock, once it is durable
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -182,7 +183,8 @@ class Store:
             if written:
                 self._tidy(written)
         if written:
-            self.after_commit(number)
+            for hook in self.after_commit:
+                hook(number)
 
     def write(self, fill: Callable[[Batch], R]) -> R:
         """`writing` around `fill`. Returns what `fill` returned."""

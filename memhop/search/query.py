@@ -15,8 +15,9 @@ from memhop.common.config import LIMITS, check_choice, check_int, check_name, ch
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
-from memhop.repo.l4_archive import session_group, tagged
-from memhop.repo.record import REPEATS, Layer, Role, Span, Tier, label
+from memhop.repo.l4_archive import session_group
+from memhop.repo.l4_note import tagged
+from memhop.repo.record import REPEATS, Layer, Role, Span, Tier, label, project_label
 from memhop.search.diversity import asks_for_several
 from memhop.search.relations import Related, related
 from memhop.search.time_window import When, asks_present, state_asked, windows, without_relative
@@ -243,7 +244,7 @@ def checks(filters: Filters, views: Views) -> Iterator[tuple[str, NDArray[np.boo
     else:  # what a fused topic says is found where it was said
         yield "layers", said_first(views)
     if filters.projects:
-        yield "project", among("project", [label("project", name) for name in filters.projects])
+        yield "project", among("project", [project_label(name) for name in filters.projects])
     if filters.kinds:
         yield "kinds", among("kind", [label("kind", name) for name in filters.kinds])
     if filters.roles:

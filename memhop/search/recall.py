@@ -16,7 +16,8 @@ import numpy as np
 from memhop.common.config import LIMITS, LOW_CONFIDENCE
 from memhop.repo.l2_context import Topic
 from memhop.repo.l3_facts import Fact
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import ASKS, Layer, Record, label
 from memhop.search import channels, fusion, semantics

@@ -33,7 +33,7 @@ from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, engram_id, reinfor
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l3_knowledge import Graph
 from memhop.repo.l4_archive import Message
-from memhop.repo.record import Kind, Layer, all_of, label
+from memhop.repo.record import Kind, Layer, all_of, project_key, project_label
 from memhop.search.channels import coverage_by_unit
 from memhop.search.mentions import spans
 from memhop.search.query import ROLES, Request
@@ -300,14 +300,14 @@ def choose_scene(store: Store, terms: tuple[str, ...], *, at: int, session: str,
     affinity: dict[int, float] = {}
     units = views.units
     in_scene = units.live & (units.column("layer") == Layer.MESSAGES) & (units.column("scene") != 0)
-    in_scene &= units.column("project") == label("project", project)
+    in_scene &= units.column("project") == project_label(project)
     docs, held = coverage_by_unit(terms, views, Workspace(), ENOUGH_TERMS, in_scene)
     for row in np.lexsort((docs, -held))[:CANDIDATES].tolist():
         message = store.readable(Message, int(units.ids[docs[row]]))
         if message is not None and message.scene:
             affinity[message.scene] = max(affinity.get(message.scene, 0.0), float(held[row]))
     last = _last_turn(store, session, at)
-    if last is not None and last.scene and last.project == project:
+    if last is not None and last.scene and project_key(last.project) == project_key(project):
         gap = max(0, at - last.at)
         affinity[last.scene] = affinity.get(last.scene, 0.0) + CONTINUITY * math.exp(-gap / CONTINUITY_MS)
     ranked = []

@@ -16,7 +16,7 @@ from memhop.models.embed import Embedder
 from memhop.repo import contexts, gathering
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
-from memhop.repo.l4_archive import Note
+from memhop.repo.l4_note import Note
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind

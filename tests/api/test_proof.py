@@ -14,7 +14,7 @@ from memhop import HashEmbedder, InvalidRequest, NotFound, WriteRefused
 from memhop.api import needles, proof
 from memhop.common.clock import ManualClock
 from memhop.common.ids import from_hex
-from memhop.repo.l4_archive import Note
+from memhop.repo.l4_note import Note
 from memhop.repo.record import Kind
 from memhop.repo.traces import Rows, Traces, remaining_terms, traces
 from tests.api.test_erasure import dangling, offset_of, own_rows, rot

@@ -231,7 +231,7 @@ class TestRetention:
             f"import os, signal, memhop\ndb = memhop.DB.open({str(path)!r})\nseen = []\n"
             "def committed(number):\n    seen.append(number)\n"
             "    if len(seen) == 2:\n        os.kill(os.getpid(), signal.SIGKILL)\n"
-            "db._store.after_commit = committed\ndb.trajectory.delete('s')\n"
+            "db._store.after_commit.append(committed)\ndb.trajectory.delete('s')\n"
         )
         assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == -signal.SIGKILL
         with memory(path) as db:

@@ -14,7 +14,8 @@ from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l3_knowledge import Graph, KnowledgeNode
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
 from memhop.repo.record import Record

@@ -23,7 +23,7 @@ from memhop.repo import vectors
 from memhop.repo.checking import check
 from memhop.repo.codec import RECORD_TYPES, encode
 from memhop.repo.l2_context import Scene
-from memhop.repo.l4_archive import Note
+from memhop.repo.l4_note import Note
 from memhop.repo.record import Kind
 from memhop.repo.references import REFERENCES
 from memhop.repo.vectors import Space

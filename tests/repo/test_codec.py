@@ -14,7 +14,8 @@ from memhop import Corrupt, NotFound
 from memhop.common.ids import from_hex
 from memhop.core.batch import Write
 from memhop.repo import codec
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from memhop.repo.record import Kind, Layer, Role, Tier
 from tests.support.memories import NOW, every, memory, texts
 

@@ -14,7 +14,8 @@ from memhop.repo.checking import check
 from memhop.repo.codec import encode
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from memhop.repo.l6_usage import Usage
 from memhop.repo.mending import mend
 from memhop.repo.record import Kind

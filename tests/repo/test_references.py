@@ -12,7 +12,8 @@ from memhop.repo.dreams import Dream, DreamStep
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l3_knowledge import KnowledgeNode
-from memhop.repo.l4_archive import Message, Note
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import Note
 from memhop.repo.l6_usage import Usage
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Id, Record

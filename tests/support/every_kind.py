@@ -11,10 +11,12 @@ from memhop.common.ids import from_hex
 from memhop.core.meh_file import MehFile
 from memhop.repo import vectors
 from memhop.repo.dreams import Dream, DreamStep, Spending, spending_id
+from memhop.repo.imports import Import, ImportStep
 from memhop.repo.l0_profile import ProfileChange, ProfileLine, line_id
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind
+from memhop.repo.upkeep import Maintenance, maintenance_id
 from memhop.repo.vectors import Space, TokenBasis
 from tests.support.memories import DAY, HOUR, NOW, memory
 
@@ -63,6 +65,9 @@ def _fill(db: DB, word: str, *, at: int) -> None:
         batch.new(DreamStep(dream=dream.id, seq=1, stage="compress", base=3, changes=(("why", (said,)),)), word)
         day = at // DAY
         batch.put(Spending(day=day, calls=1), spending_id(day))
+        batch.put(Maintenance(at=at, trashed=1), maintenance_id())
+        batch_of = batch.new(Import(number=dream.number, format="jsonl", at=at, state="done", created=1), word)
+        batch.new(ImportStep(batch=batch_of.id, seq=1, base=3, created=(said,)), word)
         space = next(iter(db._store.scan(Space))).id
         owner = int(db._store.views.units.column("owner")[0])
         tokens = [np.array([3, 5, 70_000], "<u4")]

@@ -4,11 +4,11 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
     base        Result and Page
-    dreams      dreams and exports
+    dreams      dreams and what they changed
     erasure     what forgetting returns
     knowledge   graphs, nodes, edges and facts
     layers      records of the layers
-    procedures  cards, trajectories, usage
+    procedures  cards, trajectories, crystallizing
     profile     who the agent is and whom it serves
     recall      what recall and search return
     scenes      scenes and topics
@@ -38,7 +38,7 @@ from memhop.api.results.knowledge import (
     Path,
     Subgraph,
 )
-from memhop.api.results.layers import Message, Note
+from memhop.api.results.layers import Changed, Message, Note
 from memhop.api.results.procedures import (
     Capability,
     CardMatch,
@@ -82,6 +82,7 @@ __all__ = [
     "BackupFile",
     "Capability",
     "CardMatch",
+    "Changed",
     "Channel",
     "Compacted",
     "Crystallized",

@@ -30,6 +30,24 @@ class Note(Result):
     external_id: str | None
     copies: int
     created: bool = True  # False: `remember` found it there already
+    link_types: tuple[str, ...] = ()  # of `links`, one each
+    superseded_by: str | None = None
+    status_at: int = 0  # since when the status is what it is
+    archived_at: int | None = None
+    trashed_at: int | None = None
+    actor: str | None = None  # who made this revision
+    redacted: int = 0  # secrets masked and private spans left out when it was written
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Result):
+    """What became of a change. `changed` False: everything is as it was, and `reason` says why."""
+
+    id: str
+    changed: bool
+    tier: str
+    rev: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

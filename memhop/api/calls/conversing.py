@@ -1,0 +1,126 @@
+"""`search` and `update`: the turns of a conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memhop.api.calls.handle import Handle
+
+if TYPE_CHECKING:
+    from memhop.api import results
+    from memhop.search.turn import OfflineWords
+
+
+class Conversing(Handle):
+    """The agent loop."""
+
+    def search(
+        self,
+        text: str,
+        timestamp: object = None,
+        *,
+        session: str | None = None,
+        speaker: str | None = None,
+        project: str = "default",
+        external_id: str | None = None,
+        directed_l2_id: str | None = None,
+        directed_l3_id: str | None = None,
+        auto_create: bool = False,
+        limit: int = 10,
+        token_budget: int = 2000,
+    ) -> results.SearchResult:
+        """One turn of the agent loop: recall what bears on the user's message, and store the message.
+
+        Args:
+            text: What the user said.
+            timestamp: When; int ms or aware datetime. None: now.
+            session: The host's name for the conversation. Turns of other sessions need clear evidence to join a scene.
+            speaker: Who said it. project: Where it belongs.
+            external_id: The host's own name for the message in its session. A turn that is known by it is not stored
+                again, so that a host may repeat a call whose answer it did not get.
+            directed_l2_id: Put the turn into this scene. directed_l3_id: Look in this knowledge graph only, and link
+                the topic to it. auto_create: Start a new scene without looking for one.
+            limit, token_budget: As for `recall`.
+
+        Returns:
+            What was recalled, the scene with its topics, associated scenes, matching cards, and `new_topic_id`, to
+            which `update` appends the reply. The turn is stored whether or not anything was found.
+
+        Raises:
+            InvalidRequest, NotFound: an argument does not do, or names nothing; nothing is written then.
+        """
+        from memhop.api.reading import search
+        from memhop.search.turn import Turn
+
+        found = search(
+            self._recaller,
+            Turn(
+                text=text,
+                timestamp=timestamp,
+                session=session,
+                speaker=speaker,
+                project=project,
+                external_id=external_id,
+                directed_l2_id=directed_l2_id,
+                directed_l3_id=directed_l3_id,
+                auto_create=auto_create,
+                limit=limit,
+                token_budget=token_budget,
+            ),
+            self._words,
+        )
+        self._said(found.scene_id)
+        return found
+
+    def update(
+        self,
+        topic_id: str,
+        text: str,
+        timestamp: object = None,
+        *,
+        role: str = "agent",
+        speaker: str | None = None,
+        external_id: str | None = None,
+    ) -> results.Message:
+        """Append a reply to a topic. Several replies are all kept, and each can be recalled.
+
+        Args:
+            topic_id: `new_topic_id` of the `search` that stored the user's message.
+            text: What was said. timestamp: When; None: now.
+            role: agent, user, system or tool. speaker: Who.
+            external_id: The host's own name for the reply; one that is known by it is not stored again.
+
+        Raises:
+            NotFound: no topic has this id. InvalidRequest: an argument does not do.
+        """
+        from memhop.api import convert
+        from memhop.search.turn import update
+
+        message = convert.message(
+            update(
+                self._store,
+                topic_id=topic_id,
+                text=text,
+                timestamp=timestamp,
+                role=role,
+                speaker=speaker,
+                external_id=external_id,
+                words=self._words,
+            )
+        )
+        self._said(message.scene_id)
+        return message
+
+    @property
+    def _words(self) -> OfflineWords:
+        """How the keywords of a turn are chosen."""
+        if self._llm_on_write:
+            return self._dreamer.words(self._open_store())
+        from memhop.search.turn import OfflineWords
+
+        return OfflineWords()
+
+    def _said(self, scene_id: str | None) -> None:
+        """A turn was stored: that may make a dream due."""
+        if self._dreaming is not None and scene_id is not None:
+            self._dreamer.said(self._open_store(), scene_id)

@@ -1,0 +1,142 @@
+"""`stats`, `checkpoint`, `compact`, `backup`, `export`, `verify`: the file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from memhop.api.calls.handle import Handle
+
+if TYPE_CHECKING:
+    from memhop.api import results
+    from memhop.api.rotation import Rotation
+
+
+class Upkeep(Handle):
+    """Calls that look after the file."""
+
+    @property
+    def path(self) -> str:
+        """Where the file is."""
+        return str(self._file.path)
+
+    @property
+    def recovery(self) -> results.Recovered:
+        """What opening found: whether a torn tail was cut or damage was stepped over."""
+        from memhop.api.reports import recovered
+
+        return recovered(self._file.recovery)
+
+    def stats(self) -> results.Stats:
+        """Counts and sizes, and what uses the space. Loads the indexes. Cost: about 5 us per frame of the file."""
+        from memhop.api.reading import stats
+
+        return stats(self._store, backup_error=self._rotation.last_error if self._rotation else None)
+
+    def checkpoint(self) -> bool:
+        """Seal the indexes of what is new into the file, so that the next opening need not replay it.
+
+        Happens by itself every 20,000 records or 32 MiB. False: there was nothing new.
+        """
+        return self._store.checkpoint()
+
+    def compact(self, *, keep_history: bool = False) -> results.Compacted:
+        """Rewrite the file without what is dead: old versions, erased records, old indexes.
+
+        Without history, neither `at` nor `dreams.diff` and `dreams.undo` reach back beyond it.
+
+        Args:
+            keep_history: Keep superseded versions, but never those of erased records.
+
+        Raises:
+            StorageError: the disk is full, …; the old file is as it was.
+        """
+        from memhop.api.reports import compacted
+
+        return compacted(self._store.compact(keep_history=keep_history))
+
+    def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> results.Backup:
+        """Copy the newest commit into a whole `.meh` file of its own, while others read and write.
+
+        A handle from `at` copies the memory as it was; one that reads only, what it sees.
+
+        Args:
+            path: Of the copy, `~` allowed; mode 0600. A folder that exists: a name is made in it, such as
+                `agent-20260510T083000123Z-c42.meh`.
+            overwrite: Replace an earlier copy of this memory; nothing else is ever replaced.
+
+        Returns:
+            What was copied. It holds all that was acknowledged before the call, and verifies.
+
+        Raises:
+            InvalidRequest: the path is the memory itself, or taken. Corrupt: the memory is damaged.
+            StorageError: the folder is missing, the disk is full, … Nothing is left behind then.
+
+        Cost: reads the file once and the copy twice; writers wait only for the fsync in front. About 1 s per 100,000
+            notes or 100 MB.
+        """
+        from memhop.api.backups import backup
+
+        return backup(self._file, path, now_ms=self._clock.now_ms(), overwrite=overwrite)
+
+    def export(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> results.Exported:
+        """Write all layers as JSON lines, in an order that depends on nothing but what is in them.
+
+        Args:
+            path: Of the file, `~` allowed; mode 0600. None: nothing is written, and only the digest is of use.
+            overwrite: Replace an earlier export; nothing else is ever replaced.
+
+        Returns:
+            How much it was, and the SHA-256 of it: equal digest, equal memories. `memhop/api/export.py` says what the
+            lines are.
+
+        Raises:
+            InvalidRequest: the path is the memory itself, or taken.
+            StorageError: the folder is missing, the disk is full, … Nothing is left behind then.
+
+        Cost: reads every live record, about 10 us each; writers wait for no part of it.
+        """
+        from memhop.api.export import export
+
+        return export(self._store, path, overwrite=overwrite)
+
+    @property
+    def backups(self) -> Rotation | None:
+        """The automatic copies of this handle and how they fare. None: opened without `backups`."""
+        return self._rotation
+
+    def verify(self, *, deep: bool = False) -> results.Verified:
+        """Check the file while others go on using it.
+
+        Args:
+            deep: Also check that every record can be read, that every reference names a live record of the right
+                kind, that all indexes equal those built anew from the records, and what older checkpoints left.
+
+        Raises:
+            StorageError: the disk failed. What is wrong in the file is no error; see `Verified.problems`.
+
+        Cost: reads the file once, and with `deep` builds all indexes anew, in memory of about twice their size.
+            Writers wait for no part of it, but for the moment in which `deep` copies what the indexes hold: about a
+            second per million units.
+        """
+        from memhop.api.reports import verified
+
+        report = self._file.verify(deep=deep)
+        if not deep:
+            return verified(report, None)
+        from memhop.repo.checking import check
+
+        return verified(report, check(self._store))
+
+    def refresh(self) -> bool:
+        """Take in what other processes have written since. True if there was anything.
+
+        Every call of a shared or reading handle does this by itself first; use it to learn whether there is news. An
+        exclusive handle has none.
+
+        Raises:
+            StorageError: another memory stands at the path now.
+
+        Cost: some microseconds when there is nothing new, else 2 us per new record.
+        """
+        return self._open_store().refresh()

@@ -1,0 +1,87 @@
+"""Which projects there are, and what is in them: read from the groups of notes and messages, which count by themselves.
+
+Names of projects compare without case; a project is shown as its members spell it, and as the first of them does
+where they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from memhop.repo.l4_archive import Message
+from memhop.repo.l4_note import STATE_KEYS, Note, state_of
+from memhop.repo.record import DEFAULT_PROJECT, PROJECT_KEYS, Kind, Tier, all_of, project_key, said_in
+
+if TYPE_CHECKING:
+    from memhop.repo.store import Store
+
+_TRIES = 5  # members that are read for a name, should the first ones be damaged
+
+
+class State(NamedTuple):
+    """The notes of a project in one tier, of one kind and status. `group` lists them by their last change."""
+
+    project: str
+    tier: Tier
+    kind: str
+    status: str
+    size: int
+    group: int
+    changed_at: int  # the newest change among them, Unix ms
+
+
+class Said(NamedTuple):
+    """How many messages belong to a project."""
+
+    project: str
+    size: int
+
+
+def states(store: Store, project: str | None = None) -> list[State]:
+    """All that are not empty, by project, tier, kind and status. `project` None: of all.
+
+    Cost: reads one note for each state, whatever the number of notes.
+    """
+    wanted = None if project is None else project_key(project)
+    with store.lock:
+        found = [state for key in store.views.groups.keys(*STATE_KEYS) if (state := _state(store, key)) is not None]
+    return sorted(
+        (state for state in found if wanted in (None, project_key(state.project))),
+        key=lambda state: (project_key(state.project), state.tier, state.kind, state.status),
+    )
+
+
+def _state(store: Store, key: int) -> State | None:
+    groups = store.views.groups
+    for _, id_ in groups.page(key, limit=_TRIES):
+        note = store.readable(Note, id_)
+        if note is None:
+            continue
+        if state_of(note.project, note.tier, note.kind, note.status) != key:
+            return None  # another group, whose key happens to lie here
+        last = groups.last(key)
+        assert last is not None
+        return State(note.project, Tier(note.tier), note.kind, note.status, groups.count(key), key, last[0])
+    return None
+
+
+def said(store: Store) -> list[Said]:
+    """The projects that hold messages, by name. Cost: reads one message for each."""
+    with store.lock:
+        groups = store.views.groups
+        found = [entry for key in groups.keys(*PROJECT_KEYS) for entry in _said(store, key)]
+        others = groups.count(all_of(Kind.MESSAGE)) - sum(entry.size for entry in found)
+    if others > 0:
+        found.append(Said(DEFAULT_PROJECT, others))
+    return sorted(found, key=lambda entry: project_key(entry.project))
+
+
+def _said(store: Store, key: int) -> Iterator[Said]:
+    groups = store.views.groups
+    for _, id_ in groups.page(key, limit=_TRIES):
+        message = store.readable(Message, id_)
+        if message is not None:
+            if said_in(message.project) == key:
+                yield Said(message.project, groups.count(key))
+            return
