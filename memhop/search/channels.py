@@ -1,6 +1,7 @@
 """The channels: each looks at a question in its own way and gives some units a number > 0.
 
-    lexical   words of the question, and words that begin alike            `words`
+    lexical   words of the question, words that begin alike, and words
+              in which the answer may be told                              `words`
     entity    for words nobody wrote: words spelt nearly so                `words`
     session   BM25 of the whole session a unit belongs to                  `Words.sessions`
     pooled    cosine of the question's vector and the unit's               `semantics.pooled`
@@ -19,6 +20,7 @@ around them. So a memory of a million is not read through for a word that every 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -86,18 +88,23 @@ class _Asked(NamedTuple):
     own: TermPostings
     pieces: tuple[_Piece, ...]  # heaviest first
     worth: float
-    told: tuple[_Piece, ...] = ()  # what the answer may be told in, which adds up
+    told: tuple[_Piece, ...]  # words in which the answer may be told
 
     @property
     def channel(self) -> str:
-        return "lexical" if self.own.frequency else "entity"
+        return "lexical" if self.own.frequency or self.told else "entity"
+
+    @property
+    def known(self) -> bool:
+        """Whether some unit holds it, or what stands in for it."""
+        return bool(self.pieces or self.told)
 
     @property
     def size(self) -> int:
         return sum(piece.postings.size for piece in (*self.pieces, *self.told))
 
     def strength_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
-        """In a unit the best variant counts, not their sum."""
+        """In a unit the best variant counts, not their sum. Words in which the answer may be told add up."""
         best = np.zeros(len(docs))
         for piece in self.pieces:
             np.maximum(best, piece.weight * piece.postings.at(docs), out=best)
@@ -109,7 +116,7 @@ class _Asked(NamedTuple):
         """The largest weight that is present."""
         present = np.zeros(len(docs))
         for piece in self.told:
-            present[piece.postings.at(docs) > 0] = EVIDENCE.related
+            present[piece.postings.at(docs) > 0] = EVIDENCE.told
         for piece in reversed(self.pieces):
             present[piece.postings.at(docs) > 0] = piece.weight
         return present
@@ -121,13 +128,13 @@ def words(
     around: Neighbourhood,
     workspace: Workspace,
     allowed: Eligible,
-    related: Mapping[str, Sequence[str]],
+    told: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Words:
     """The lexical, entity and session channels.
 
     Args:
         allowed: Which units pass the filters, and which ones tell how rare a word is.
-        related: For some of the terms others that may be told in their place, see `relations`.
+        told: For some of the terms others in which the answer may be told, see `relations`.
 
     A term's variants are the indexed terms that begin with it, or with which it begins; other forms of an irregular
     word; and, for a term that no unit holds, terms within edit distance (see `index/fuzzy.py`).
@@ -135,8 +142,8 @@ def words(
     Cost: some tens of ns per posting of the terms that are read, and a look at one byte per unit.
     """
     size, mask = views.units.size, allowed.mask
-    asked = _asked(terms, views, allowed.judged, related)
-    ordered = sorted((one for one in asked if one.pieces or one.told), key=lambda one: (-one.worth, one.own.term))
+    asked = _asked(terms, views, allowed.judged, told)
+    ordered = sorted((one for one in asked if one.known), key=lambda one: (-one.worth, one.own.term))
     sums = {name: workspace.sums(name, size) for name in ("lexical", "entity", "held")}
     near = around.within_reach(mask) if np.count_nonzero(mask) * _SELECTIVE < size else None
     sessions = _Sessions(views)
@@ -163,16 +170,14 @@ def words(
         entity=_positive(docs, added["entity"]),
         sessions=sessions.scores(docs),
         mass=mass,
-        missing=sum(1 for one in telling if not (one.pieces or one.told)) / max(1, len(telling)),
+        missing=sum(1 for one in telling if not one.known) / max(1, len(telling)),
         coverage=min(1.0, float(added["held"].max()) / mass) if mass and len(docs) else 0.0,
         matched=matched,
         uses=tuple(_use(one) for one in asked),
     )
 
 
-def _asked(
-    terms: Sequence[str], views: Views, judged: Judged, related: Mapping[str, Sequence[str]]
-) -> list[_Asked]:
+def _asked(terms: Sequence[str], views: Views, judged: Judged, told: Mapping[str, Sequence[str]]) -> list[_Asked]:
     """The terms of a question, all looked up together, and so what may stand in for any of them."""
     owns = views.bm25.postings(terms, judged.units, of=judged.name)
     weights = [_variants(own.term, frequency=own.frequency, views=views) for own in owns]
@@ -188,17 +193,11 @@ def _asked(
         pieces += [_Piece(others[other], weight) for other, weight in of_one.items() if others[other].frequency]
         pieces.sort(key=lambda piece: (-piece.weight, piece.postings.term))
         worth = own.idf if own.frequency else max((weight * other.idf for other, weight in pieces), default=0.0)
-        told: list[_Piece] = []
-        if own.term in related:
-            meant = {own.term, *(piece.postings.term for piece in pieces)}
-            found = views.bm25.postings(
-                [term for term in related[own.term] if term not in meant], judged.units, of=judged.name
-            )
-            found = [one for one in found if one.frequency]
-            rarest = max((one.idf for one in found), default=0.0)
-            told = [_Piece(one, EVIDENCE.related * one.idf / rarest) for one in found]
-            worth = max(worth, EVIDENCE.told * rarest)
-        asked.append(_Asked(own, tuple(pieces), worth, tuple(told)))
+        others_told = [term for term in told.get(own.term, ()) if term != own.term and term not in of_one]
+        in_words = [one for one in views.bm25.postings(others_told, judged.units, of=judged.name) if one.frequency]
+        rarest = max((one.idf for one in in_words), default=0.0)
+        telling = tuple(_Piece(one, EVIDENCE.told * one.idf / (rarest or 1.0)) for one in in_words)
+        asked.append(_Asked(own, tuple(pieces), max(worth, rarest), telling))
     return asked
 
 
@@ -210,13 +209,13 @@ def _without_joints(asked: Sequence[_Asked]) -> list[_Asked]:
     def joins(term: str) -> bool:
         return len(term) == 2 and term >= _UNSPACED and term[0] in end and term[1] in begin
 
-    return [one for one in asked if one.pieces or one.told or not joins(one.own.term)]
+    return [one for one in asked if one.known or not joins(one.own.term)]
 
 
 def _use(one: _Asked) -> TermUse:
     own = one.own
     variants = {piece.postings.term: piece.weight for piece in (*one.told, *one.pieces) if piece.postings is not own}
-    return TermUse(own.term, one.worth if variants or one.pieces else 0.0, own.frequency, variants)
+    return TermUse(own.term, one.worth, own.frequency, variants)
 
 
 def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
@@ -244,7 +243,7 @@ def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
 def _read(
     one: _Asked, best: NDArray[np.float64], near: NDArray[np.bool_] | None, sessions: _Sessions
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Per unit the largest weighted strength, and the largest weight that is present: (docs, strength, presence).
+    """Per unit the strength and the presence, as by `_Asked.strength_at` and `presence_at`: (docs, strength, presence).
 
     Args:
         best: Zeros over all ordinals; left so.
@@ -272,7 +271,7 @@ def _read(
         best[docs] = before + piece.weight * piece.postings.strength(docs, tfs)
         fresh = docs[before == 0]
         found.append(fresh)
-        present.append(np.full(len(fresh), EVIDENCE.related))
+        present.append(np.full(len(fresh), EVIDENCE.told))
     docs = np.concatenate(found)
     strength = best[docs]
     best[docs] = 0.0

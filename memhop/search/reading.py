@@ -150,7 +150,7 @@ def is_question(text: str) -> bool:
 
 
 def _without_predicate(text: str) -> str:
-    """The text without what it asks of its subject, where that is a participle at the end: "what is our boat called"."""
+    """The text without what it asks of its subject, if that is a participle at the end: "what is our boat called"."""
     match = _PREDICATE.search(text, max(0, len(text) - 300))
     return text[: match.start(1)] if match else text
 

@@ -1,9 +1,9 @@
 """Questions about who asks, and the words in which the answers are told: "what do I work as?", "I am a midwife".
 
 People tell an assistant where they live, what they do and whom they love, and seldom in the words in which it is asked
-for later. `relation_words` lists such relations: how each is asked for, and the words in which it is told. Where a
+for later. `relations.txt` lists such relations: how each is asked for, and the words in which it is told. Where a
 question in the first or second person asks for one, these words count as well, for one term of the question that
-stands for the relation: each for little (`EVIDENCE.related`), several of them for more.
+stands for the relation: each for little (`EVIDENCE.told`), several of them for more.
 
 Questions about others are left as they are: measured on LoCoMo, where 64 questions ask for one of the relations, their
 words moved no figure by more than a tenth of a point.
@@ -21,6 +21,7 @@ from memhop.index.tokenizer import piece_terms, query_terms
 from memhop.search.reading import is_question
 
 _PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|you|your|yours|the user(?:['’]s)?)\b|[我咱俺你您]|用户")
+_ENTRY = re.compile(r"^\[\w+\]$", re.MULTILINE)
 _CHARS = 300  # of a question in which relations are looked for
 _NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
@@ -66,9 +67,15 @@ def related(text: str, terms: Sequence[str]) -> Related:
 
 @cache
 def _relations() -> tuple[_Relation, ...]:
-    from memhop.search.relation_words import RELATIONS
+    from importlib import resources
 
-    return tuple(_Relation(re.compile(asked), words) for _, asked, words in RELATIONS)
+    table = resources.files("memhop.search").joinpath("relations.txt").read_text("utf-8")
+    found = []
+    for entry in _ENTRY.split(table)[1:]:
+        lines = entry.splitlines()
+        asked = "|".join(line[2:] for line in lines if line.startswith("? "))
+        found.append(_Relation(re.compile(asked), " ".join(line for line in lines if not line.startswith("? "))))
+    return tuple(found)
 
 
 @cache

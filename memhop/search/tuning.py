@@ -35,8 +35,7 @@ class Evidence(NamedTuple):
     fuzzy_frequency: int = 0  # a query term in more units than this is spelt as meant
     fuzzy_two_chars: int = 8  # shorter terms are taken for another at edit distance 1 only
     fuzzy_terms: int = 16
-    related: float = 0.3  # weight of a word in which the answer to such a question may be told, see `relations`
-    told: float = 1.0
+    told: float = 0.3  # weight of the rarest word in which the answer may be told, see `relations`
     rare_tokens: float = 0.7  # share of a static model's question vector that is weighted by the rarity of tokens
     late_power: float = 3.0  # cosine of the best token, to this power
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
