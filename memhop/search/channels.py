@@ -88,7 +88,7 @@ class _Asked(NamedTuple):
     own: TermPostings
     pieces: tuple[_Piece, ...]  # heaviest first
     worth: float
-    told: tuple[_Piece, ...]  # words in which the answer may be told
+    told: tuple[_Piece, ...] = ()  # words in which the answer may be told
 
     @property
     def channel(self) -> str:
@@ -193,11 +193,14 @@ def _asked(terms: Sequence[str], views: Views, judged: Judged, told: Mapping[str
         pieces += [_Piece(others[other], weight) for other, weight in of_one.items() if others[other].frequency]
         pieces.sort(key=lambda piece: (-piece.weight, piece.postings.term))
         worth = own.idf if own.frequency else max((weight * other.idf for other, weight in pieces), default=0.0)
-        others_told = [term for term in told.get(own.term, ()) if term != own.term and term not in of_one]
-        in_words = [one for one in views.bm25.postings(others_told, judged.units, of=judged.name) if one.frequency]
-        rarest = max((one.idf for one in in_words), default=0.0)
-        telling = tuple(_Piece(one, EVIDENCE.told * one.idf / (rarest or 1.0)) for one in in_words)
-        asked.append(_Asked(own, tuple(pieces), max(worth, rarest), telling))
+        if own.term in told:
+            meant = [term for term in told[own.term] if term != own.term and term not in of_one]
+            found = [one for one in views.bm25.postings(meant, judged.units, of=judged.name) if one.frequency]
+            rarest = max((one.idf for one in found), default=0.0)
+            telling = tuple(_Piece(one, EVIDENCE.told * one.idf / (rarest or 1.0)) for one in found)
+            asked.append(_Asked(own, tuple(pieces), max(worth, rarest), telling))
+        else:
+            asked.append(_Asked(own, tuple(pieces), worth))
     return asked
 
 
