@@ -89,6 +89,7 @@ class Reading(NamedTuple):
     verbatim: bool  # it holds the whole question as it was asked
     denies: bool  # it says no, somewhere
     mine: bool  # it speaks of who says it
+    unspaced: bool  # it begins in a script without blanks, whose languages need not say who
     told: float  # of the question's values; see `agreement`
     exact: float  # of its telling words and pairs of words that stand there as asked
     order: float  # of its neighbouring terms that follow one another here, too
@@ -201,6 +202,7 @@ class Reader:
             verbatim=verbatim,
             denies=denies,
             mine=not _MINE.isdisjoint(distinct),
+            unspaced=bool(written) and _unspaced(written[0]),
             told=_told(asked, passage),
             exact=_exact(asked, tokens, distinct, alike=asked.negated == denies, verbatim=verbatim),
             order=_order(asked, places),

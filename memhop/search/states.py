@@ -21,6 +21,10 @@ shares but one word with it must do so, too. Of two turns of a conversation the 
 person tells it on another occasion, or if it speaks of a change: most of what is said in one session goes on from what
 was said before, and the other speaker takes up its words. A turn that asks tells nothing.
 
+Where a question asks for a relation that is told in words of its own (`relations`), one of these is enough, wherever it
+stands, in a text that has a good share of the best score: alone such a word says little. It must speak of who says it,
+which Chinese may leave out. Of many that do so the best few count: here they are no topic.
+
 The state that held at the time asked about is lifted just above the others, and they keep their order by time behind
 it. No text is lifted by more than a bound, and none is lowered.
 """
@@ -58,7 +62,7 @@ def lifts(
     added = [0.0] * len(scores)
     subject = _subject(asked, when, readings, scores)
     subject = [row for row in subject if row == subject[0] or _told_anew(readings[subject[0]], readings[row])]
-    if asked.told:
+    if asked.told:  # its words are many, and some of them always fit something else
         subject = sorted(subject, key=lambda row: (-scores[row], row))[: RERANK.states]
     if not 1 < len(subject) <= RERANK.states:
         return added
@@ -109,7 +113,7 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
         if row != best
         and not _look_alike(asked, readings[best], readings[row])
         and (
-            scores[row] >= RERANK.told * scores[best] and (row in rows or not readings[row].passage[:4].isascii())
+            scores[row] >= RERANK.told * scores[best] and (row in rows or readings[row].unspaced)
             if asked.told
             else row in rows or sum(term in readings[row].places for term in worth) > 1
         )
