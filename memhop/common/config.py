@@ -96,6 +96,13 @@ def check_int(value: object, *, field: str, low: int, high: int) -> int:
     raise InvalidRequest(f"{value!r:.40} is not allowed", field=field, allowed=f"a whole number from {low} to {high}")
 
 
+def check_share(value: object, *, field: str) -> float:
+    """A number in [0, 1]; bool and NaN are refused."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
+        return float(value)
+    raise InvalidRequest(f"{value!r:.40} is not allowed", field=field, allowed="a number from 0 to 1")
+
+
 def check_flag(value: object, *, field: str) -> bool:
     """True or False, and nothing that only counts as one."""
     if isinstance(value, bool):

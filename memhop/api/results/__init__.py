@@ -6,6 +6,7 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     base        Result and Page
     dreams      dreams and what they changed
     erasure     what forgetting returns
+    events      changes, and who is told of them
     knowledge   graphs, nodes, edges and facts
     layers      records of the layers
     procedures  cards, trajectories, crystallizing
@@ -27,6 +28,7 @@ from memhop.api.results.dreams import (
     Undone,
 )
 from memhop.api.results.erasure import Deleted, Forgotten, Purged, Receipt
+from memhop.api.results.events import Events, LogEvent, Subscriber
 from memhop.api.results.knowledge import (
     Fact,
     Graph,
@@ -92,6 +94,7 @@ __all__ = [
     "DreamChange",
     "DreamReport",
     "Event",
+    "Events",
     "Explanation",
     "Exported",
     "Fact",
@@ -106,6 +109,7 @@ __all__ = [
     "ImportedCards",
     "KnowledgeEdge",
     "KnowledgeNode",
+    "LogEvent",
     "Lost",
     "Mended",
     "Message",
@@ -138,6 +142,7 @@ __all__ = [
     "Stats",
     "Stayed",
     "Subgraph",
+    "Subscriber",
     "Topic",
     "TopicContext",
     "TrajectoryStats",
