@@ -32,6 +32,7 @@ from memhop.common.errors import (
     ChatError,
     Closed,
     ConfigError,
+    Conflict,
     Corrupt,
     EmbedderError,
     InvalidRequest,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from memhop.api.dreaming import Dreaming
     from memhop.api.repair import repair
     from memhop.common.settings import Config
+    from memhop.common.settings_file import load_config
     from memhop.models.chat_ollama import OllamaChat
     from memhop.models.chat_openai import OpenAIChat
     from memhop.models.embed import HashEmbedder
@@ -76,6 +78,7 @@ _LAZY = {
     "OpenAIChat": "memhop.models.chat_openai",
     "OpenAIEmbedder": "memhop.models.embed_http",
     "doctor": "memhop.api.doctor",
+    "load_config": "memhop.common.settings_file",
     "repair": "memhop.api.repair",
 }
 
@@ -88,6 +91,7 @@ __all__ = [
     "Closed",
     "Config",
     "ConfigError",
+    "Conflict",
     "Corrupt",
     "Dreaming",
     "EmbedderError",
@@ -109,6 +113,7 @@ __all__ = [
     "__version__",
     "backups",
     "doctor",
+    "load_config",
     "repair",
 ]
 

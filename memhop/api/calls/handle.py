@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from memhop.api.backups import Backups
     from memhop.api.dreaming import Dreamer, Dreaming
     from memhop.api.events import Events
+    from memhop.api.keeper import Keeper
     from memhop.api.redaction import Guard
     from memhop.api.rotation import Rotation
     from memhop.core.meh_file import MehFile
     from memhop.models.chat import ChatModel
     from memhop.models.embed import Embedder
     from memhop.models.metered import Budget
+    from memhop.repo.schema import Schemas
     from memhop.repo.store import Store
     from memhop.search.recall import Recaller
 
@@ -50,6 +52,7 @@ class Handle:
         self._lock = threading.RLock()
         self._store_or_none: Store | None = None
         self._recaller_or_none: Recaller | None = None
+        self._schemas_or_none: Schemas | None = None
         self._rotation: Rotation | None = None
         self._llm, self._llm_on_write, self._budget, self._dreaming = llm, llm_on_write, budget, dreaming
         self._dreamer_or_none: Dreamer | None = None
@@ -60,6 +63,11 @@ class Handle:
 
             self._rotation = Rotation(file, clock, backups)
         self._closed = False
+        self._keeper: Keeper | None = None
+        if self._config.retention.sets_anything:
+            from memhop.api.keeper import Keeper
+
+            self._keeper = Keeper(self, file.refused)
 
     def close(self) -> None:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine.
@@ -79,6 +87,8 @@ class Handle:
                 self._dreamer_or_none.close()
             if self._rotation is not None:
                 self._rotation.close()
+            if self._keeper is not None:
+                self._keeper.close()
         finally:
             if store is not None:
                 store.close()
@@ -124,6 +134,15 @@ class Handle:
                 if self._rotation is not None:
                     self._store_or_none.after_commit.append(self._rotation.committed)
             return self._store_or_none
+
+    @property
+    def _schemas(self) -> Schemas:
+        """The kinds of notes. Raises ConfigError where the configuration describes them wrongly."""
+        if self._schemas_or_none is None:
+            from memhop.repo.schema import Schemas
+
+            self._schemas_or_none = Schemas(self._config.schemas)
+        return self._schemas_or_none
 
     @property
     def _recaller(self) -> Recaller:
