@@ -19,6 +19,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "index": frozenset({"common"}),
     "models": frozenset({"common"}),
     "repo": frozenset({"index", "core", "common"}),
+    "readers": frozenset({"common"}),
     "search": frozenset(
         {"repo", "models", "common", "index.tokenizer", "index.late", "index.bm25", "index.units"}
     ),

@@ -1,10 +1,11 @@
 """JSON of any size, one item at a time: arrays, lines, and objects whose members are arrays.
 
 The scanner knows strings and brackets only, so a value is taken out as bytes without being built; each is decoded by
-itself afterwards. What is longer than `MOST_BYTES` is passed over and reported. Cost: about 50 MB/s, memory of one item.
+itself afterwards. What is longer than `MOST_BYTES` is passed over and reported. Cost: about 50 MB/s, memory of one
+item.
 
-A stream that breaks off (a bad zip, a bomb) ends in one piece with a `fault`; a broken item costs itself only, as far as
-its brackets are whole.
+A stream that breaks off (a bad zip, a bomb) ends in one piece with a `fault`; a broken item costs itself only, as far
+as its brackets are whole.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _CLOSES: Final = b"]}"
 
 
 class Piece(NamedTuple):
-    """One value as it stands in the source. `key` is the member of the top-level object it belongs to, "" without one."""
+    """One value as it stands in the source. `key` is the member of the top-level object it belongs to, or ""."""
 
     place: str
     raw: bytes

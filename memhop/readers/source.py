@@ -1,8 +1,9 @@
 """Where foreign bytes come from: a file, a zip or a folder, each as named streams. Nothing is written or unpacked.
 
 What a hostile source could do is bounded here. A packed stream may grow to `RATIO` times the size of its archive and
-`FREE` more, all streams of it together; names of a zip are labels and never become paths; in a folder symbolic links are
-neither opened nor descended, only regular files count, and there are at most `MOST_FILES` of them, `DEEPEST` levels down.
+`FREE` more, all streams of it together; names of a zip are labels and never become paths; in a folder symbolic links
+are neither opened nor descended, only regular files count, and there are at most `MOST_FILES` of them, `DEEPEST`
+levels down.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, NamedTuple
 
@@ -120,6 +121,11 @@ def is_zip(head: bytes) -> bool:
     return head.startswith(_ZIP)
 
 
+def is_packed(head: bytes) -> bool:
+    """Whether a file that begins so is a zip archive or a gzip stream."""
+    return head.startswith((_ZIP, _GZIP))
+
+
 def members(path: Path) -> list[Member]:
     """The streams of a source in order of their names: the file itself, or what a zip or a folder holds.
 
@@ -202,11 +208,3 @@ def peek(member: Member) -> bytes:
             return stream.read(HEAD_BYTES)
     except (StorageError, OSError, *PACKED_FAULTS):
         return b""
-
-
-def only(path: Path, fits: Callable[[Member], bool]) -> Iterator[Member]:
-    """The members that `fits` says yes to; none of a source that cannot be read."""
-    try:
-        yield from filter(fits, members(path))
-    except (StorageError, InvalidRequest):
-        return

@@ -1,8 +1,8 @@
 """Single values of foreign records, checked: texts, names, times, roles. Strict on types; None means absent.
 
-Times become milliseconds UTC by one rule: a number below 100,000,000,000 counts seconds (until the year 5138), any other
-milliseconds; digits in a text count as a number; another text is ISO 8601, one without a zone is UTC, one without a time
-of day is midnight. None and "" are unknown, 0.
+Times become milliseconds UTC by one rule: a number below 100,000,000,000 counts seconds (until the year 5138), any
+other milliseconds; digits in a text count as a number; another text is ISO 8601, one without a zone is UTC, one
+without a time of day is midnight. None and "" are unknown, 0.
 """
 
 from __future__ import annotations
