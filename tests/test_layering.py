@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "dream": frozenset({"repo", "models", "common", "index.tokenizer"}),
     "api": frozenset(
         {
-            "dream", "search", "repo", "models", "common",
+            "dream", "search", "repo", "models", "readers", "common",
             "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.repair", "core.verify",
             "core.backup", "core.disk", "core.lock", "core.restore", "core.side_files", "core.snapshot",
         }
