@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from memhop.readers.injected import without_injected
 from memhop.readers.item import Item, MessageItem, Rejected, Skipped
 from memhop.readers.looks import looks_like, parts, require
-from memhop.readers.pieces import Parsed, parsed, records
+from memhop.readers.pieces import Parsed, opened, parsed, records
 from memhop.readers.shape import Shape
 from memhop.readers.values import Bad, name, raw, role, rows, source_id, table, text, when
 
@@ -46,12 +47,11 @@ def read(path: Path) -> Iterator[Item]:
 
 def _items(path: Path) -> Iterator[Item]:
     for member in parts(path, _FILES):
-        with member.open() as stream:
-            for found in parsed(records(stream, f"{member.name}: conversation")):
-                if isinstance(found, Rejected):
-                    yield found
-                else:
-                    yield from _conversation(found)
+        for found in parsed(opened(member, partial(records, word=f"{member.name}: conversation"))):
+            if isinstance(found, Rejected):
+                yield found
+            else:
+                yield from _conversation(found)
 
 
 def _conversation(found: Parsed) -> Iterator[Item]:

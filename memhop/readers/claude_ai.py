@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from memhop.readers.injected import without_injected
 from memhop.readers.item import Item, MessageItem, NoteItem, Rejected, Skipped
 from memhop.readers.looks import looks_like, parts, require
-from memhop.readers.pieces import Parsed, parsed, records
+from memhop.readers.pieces import Parsed, opened, parsed, records
 from memhop.readers.shape import Shape
 from memhop.readers.source import Member
 from memhop.readers.values import Bad, name, raw, role, rows, source_id, table, text, when
@@ -55,20 +56,19 @@ def _items(path: Path) -> Iterator[Item]:
     members = parts(path, _FILES)
     projects = _projects(members)
     for member in members:
-        with member.open() as stream:
-            for found in parsed(records(stream, f"{member.name}: item")):
-                if isinstance(found, Rejected):
-                    yield found
-                elif not isinstance(found.value, dict):
-                    yield found.rejected("not an object")
-                elif "chat_messages" in found.value:
-                    yield from _conversation(found, found.value)
-                elif "conversations_memory" in found.value or "project_memories" in found.value:
-                    yield from _memories(found, found.value, projects)
-                elif "prompt_template" in found.value or "docs" in found.value:
-                    yield from _project(found, found.value)
-                else:
-                    yield found.rejected("neither a conversation nor a memory nor a project")
+        for found in parsed(opened(member, partial(records, word=f"{member.name}: item"))):
+            if isinstance(found, Rejected):
+                yield found
+            elif not isinstance(found.value, dict):
+                yield found.rejected("not an object")
+            elif "chat_messages" in found.value:
+                yield from _conversation(found, found.value)
+            elif "conversations_memory" in found.value or "project_memories" in found.value:
+                yield from _memories(found, found.value, projects)
+            elif "prompt_template" in found.value or "docs" in found.value:
+                yield from _project(found, found.value)
+            else:
+                yield found.rejected("neither a conversation nor a memory nor a project")
 
 
 def _projects(members: list[Member]) -> dict[str, str]:
@@ -76,12 +76,11 @@ def _projects(members: list[Member]) -> dict[str, str]:
     named: dict[str, str] = {}
     for member in members:
         if member.base == "projects.json":
-            with member.open() as stream:
-                for found in parsed(records(stream, "project")):
-                    if isinstance(found, Parsed) and isinstance(found.value, dict):
-                        uuid, called = found.value.get("uuid"), found.value.get("name")
-                        if isinstance(uuid, str) and isinstance(called, str):
-                            named[uuid] = name(called, "name")
+            for found in parsed(opened(member, partial(records, word="project"))):
+                if isinstance(found, Parsed) and isinstance(found.value, dict):
+                    uuid, called = found.value.get("uuid"), found.value.get("name")
+                    if isinstance(uuid, str) and isinstance(called, str):
+                        named[uuid] = name(called, "name")
     return named
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from memhop.readers.injected import without_injected
 from memhop.readers.item import Item, MessageItem, Rejected, Skipped
 from memhop.readers.looks import looks_like, parts, require
-from memhop.readers.pieces import Parsed, lines, parsed
+from memhop.readers.pieces import Parsed, lines, opened, parsed
 from memhop.readers.shape import Shape
 from memhop.readers.source import Member
 from memhop.readers.values import Bad, name, role, rows, short, source_id, table, text, when
@@ -69,29 +69,28 @@ def _file(member: Member) -> Iterator[Item]:
     """An answer waits for its further lines until somebody else is heard."""
     waiting: MessageItem | None = None
     answer = project = ""
-    with member.open() as stream:
-        for found in parsed(lines(stream)):
-            place = f"{member.name}: {found.place}"
-            if isinstance(found, Rejected):
-                yield found._replace(place=place)
-                continue
-            skipped: list[Item] = []
-            try:
-                said, part_of = _line(place, found, skipped)
-            except Bad as error:
-                yield Rejected(place, str(error), found.rejected("").raw)
-                continue
-            yield from skipped
-            if said is None:
-                continue
-            project = said.project or project
-            said = said._replace(project=project or "default")
-            if waiting and part_of and part_of == answer:
-                waiting = waiting._replace(text=f"{waiting.text}\n\n{said.text}")
-                continue
-            if waiting:
-                yield waiting
-            waiting, answer = said, part_of
+    for found in parsed(opened(member, lines)):
+        place = f"{member.name}: {found.place}"
+        if isinstance(found, Rejected):
+            yield found._replace(place=place)
+            continue
+        skipped: list[Item] = []
+        try:
+            said, part_of = _line(place, found, skipped)
+        except Bad as error:
+            yield Rejected(place, str(error), found.rejected("").raw)
+            continue
+        yield from skipped
+        if said is None:
+            continue
+        project = said.project or project
+        said = said._replace(project=project or "default")
+        if waiting and part_of and part_of == answer:
+            waiting = waiting._replace(text=f"{waiting.text}\n\n{said.text}")
+            continue
+        if waiting:
+            yield waiting
+        waiting, answer = said, part_of
     if waiting:
         yield waiting
 

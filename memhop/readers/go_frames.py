@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Final
 
-from memhop.common.errors import InvalidRequest, StorageError
+from memhop.common.errors import InvalidRequest
 from memhop.readers.item import MAX_RAW_BYTES, Rejected
 from memhop.readers.source import open_file, unreadable
 
@@ -77,13 +77,9 @@ class Frames:
         self.damaged: list[Rejected] = []
         self._file = file
         self._live: dict[int, tuple[int, int, int]] = {}  # id -> type, offset of the payload, length
-        try:
-            self._size = file.seek(0, 2)
-            self._scan()
-        except StorageError:
-            raise
-        except OSError as error:
-            raise unreadable(getattr(file, "name", "the file"), error) from error
+        self._size = file.seek(0, 2)
+        self._budget = 4 * self._size + _MOST_BYTES
+        self._scan()
 
     def kinds(self) -> Iterable[int]:
         """The types that have live records."""
@@ -99,13 +95,15 @@ class Frames:
         return self._read(offset, length)
 
     def _read(self, offset: int, length: int) -> bytes:
-        self._file.seek(offset)
-        return self._file.read(length)
+        try:
+            self._file.seek(offset)
+            return self._file.read(length)
+        except OSError as error:
+            raise unreadable(getattr(self._file, "name", "the file"), error) from error
 
     def _scan(self) -> None:
         good = [header for header in _headers(self._read(0, _START)) if header[0] in _VERSIONS]
         _, _, end = max(good, key=lambda header: header[1], default=(0, 0, 0))
-        self._budget = 4 * self._size + _MOST_BYTES
         at = _START
         while at < self._size:
             head = self._read(at, _HEAD.size)

@@ -15,9 +15,9 @@ from typing import Any, Final
 from memhop.readers import sqlite
 from memhop.readers.item import Item, NoteItem, Rejected
 from memhop.readers.looks import require
-from memhop.readers.pieces import decode, lines, parsed
+from memhop.readers.pieces import decode, lines, opened, parsed
 from memhop.readers.shape import Shape, shapes
-from memhop.readers.source import head_of, is_packed, open_file
+from memhop.readers.source import head_of, is_packed, members
 from memhop.readers.values import Bad, count, hashed, name, names, raw, source_id, table, text, when, words
 
 NAME: Final = "hinterland"
@@ -45,15 +45,14 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _lines(path: Path) -> Iterator[Item]:
-    with open_file(path) as stream:
-        for found in parsed(lines(stream)):
-            if isinstance(found, Rejected):
-                yield found
-                continue
-            try:
-                yield _note(table(found.value, "the line"))
-            except Bad as error:
-                yield found.rejected(str(error))
+    for found in parsed(opened(members(path)[0], lines)):
+        if isinstance(found, Rejected):
+            yield found
+            continue
+        try:
+            yield _note(table(found.value, "the line"))
+        except Bad as error:
+            yield found.rejected(str(error))
 
 
 def _rows(path: Path) -> Iterator[Item]:

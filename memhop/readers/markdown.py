@@ -17,6 +17,7 @@ Files over `MOST_BYTES` and those that are no UTF-8 are rejected.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from memhop.readers.frontmatter import split
 from memhop.readers.item import MAX_RAW_BYTES, Item, NoteItem, Rejected, Skipped
 from memhop.readers.looks import require
 from memhop.readers.outline import Observation, Page, Relation, items_of, outline, sections
-from memhop.readers.source import PACKED_FAULTS, Member, is_packed, members
+from memhop.readers.source import PACKED_FAULTS, Member, head_of, is_packed, members
 from memhop.readers.values import Bad, hashed, name, names, short, text, when
 
 NAME: Final = "markdown"
@@ -33,18 +34,7 @@ EXPECTED: Final = "a folder with .md files, or one .md or .txt file"
 MOST_BYTES: Final = 4 * 1024 * 1024  # of a file
 _ENDS: Final = (".md", ".markdown")
 _HEAD: Final = 16 * 1024  # of each file is read ahead for its title
-_TAKEN: Final = (
-    "title",
-    "type",
-    "tags",
-    "permalink",
-    "created",
-    "created_at",
-    "date",
-    "modified",
-    "updated",
-    "updated_at",
-)
+_TAKEN: Final = ("title", "type", "tags", "permalink")
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -66,21 +56,16 @@ def matches(path: Path, head: bytes) -> bool:
     first = found.removeprefix("\ufeff").lstrip()
     if not first or "\0" in found or first[0] in "{<":
         return False
+    if first[0] == "[" and path.suffix.lower() not in _ENDS:
+        return False
     return path.suffix.lower() in (*_ENDS, ".txt") or first.startswith(("---\n", "# ", "## ", "- ", "* "))
 
 
 def read(path: Path) -> Iterator[Item]:
     """Notes, file by file in order of their names. Errors: as `Reader.read`."""
     require(path, matches, EXPECTED)
-    single = path.is_file() and not _packed(path)
-    found = [member for member in members(path) if single or member.base.endswith(_ENDS)]
-    return _items(found)
-
-
-def _packed(path: Path) -> bool:
-    from memhop.readers.source import head_of
-
-    return is_packed(head_of(path))
+    single = not path.is_dir() and not is_packed(head_of(path))
+    return _items([member for member in members(path) if single or member.base.endswith(_ENDS)])
 
 
 def _items(found: list[Member]) -> Iterator[Item]:
@@ -134,8 +119,8 @@ def _page(path: str, front: dict[str, Any], body: str, known: dict[str, str]) ->
     title = name(_said(front.get("title")), "title") or PurePosixPath(path).stem
     kind = name(_said(front.get("type")), "type", "note")
     tags = tuple(tag.lstrip("#") for tag in names(front.get("tags"), "tags"))
-    at = when(_first(front, "created", "created_at", "date"), "created")
-    updated = when(_first(front, "modified", "updated", "updated_at"), "modified")
+    at = _time(front, "created", "created_at", "date")
+    updated = _time(front, "modified", "updated", "updated_at")
     page: Page = outline(body)
     metadata = {key: value for key, value in front.items() if key not in _TAKEN} | {"title": title}
     if permalink := name(_said(front.get("permalink")), "permalink"):
@@ -154,8 +139,8 @@ def _observation(ids: _Ids, path: str, seen: Observation, at: int, updated: int)
     return NoteItem(
         ids.of(seen.text),
         seen.text,
-        kind=seen.category or "note",
-        tags=seen.tags,
+        kind=short(seen.category) or "note",
+        tags=names(list(seen.tags), "tags"),
         metadata=metadata,
         at=at,
         updated_at=updated,
@@ -191,8 +176,13 @@ class _Ids:
         return f"{self._path}#{key}" + (f".{number}" if number > 1 else "")
 
 
-def _first(front: dict[str, Any], *keys: str) -> object:
-    return next((front[key] for key in keys if front.get(key) not in (None, "")), None)
+def _time(front: dict[str, Any], *keys: str) -> int:
+    """The first of the keys that holds a time; 0 if none does: people write dates as they like. The metadata has all."""
+    for key in keys:
+        with suppress(Bad):
+            if found := when(str(front.get(key) or ""), key):
+                return found
+    return 0
 
 
 def _said(value: object) -> str | None:

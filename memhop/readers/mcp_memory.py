@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from memhop.readers.item import EdgeItem, Item, NodeItem, Rejected
 from memhop.readers.looks import looks_like, parts, require
-from memhop.readers.pieces import Piece, lines, members, parsed
+from memhop.readers.pieces import lines, members, opened, parsed
 from memhop.readers.shape import Shape, shapes
 from memhop.readers.source import peek
 from memhop.readers.values import Bad, name, rows, source_id, table, text, words
@@ -54,18 +54,16 @@ def read(path: Path) -> Iterator[Item]:
 def _items(path: Path) -> Iterator[Item]:
     for member in parts(path, _FILES):
         whole = any(map(_listed, list(shapes(peek(member)))[:1]))
-        with member.open() as stream:
-            pieces: Iterator[Piece] = members(stream) if whole else lines(stream)
-            for found in parsed(pieces):
-                if isinstance(found, Rejected):
-                    yield found
-                    continue
-                if whole and found.key not in ("entities", "relations"):
-                    continue
-                try:
-                    yield _item(table(found.value, "the line"))
-                except Bad as error:
-                    yield found.rejected(str(error))
+        for found in parsed(opened(member, members if whole else lines)):
+            if isinstance(found, Rejected):
+                yield found
+                continue
+            if whole and found.key not in ("entities", "relations"):
+                continue
+            try:
+                yield _item(table(found.value, "the line"))
+            except Bad as error:
+                yield found.rejected(str(error))
 
 
 def _item(line: dict[str, Any]) -> Item:

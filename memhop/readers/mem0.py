@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memhop.readers.item import Item, NoteItem, Rejected
 from memhop.readers.looks import looks_like, parts, require
-from memhop.readers.pieces import Parsed, Piece, members, parsed, records
+from memhop.readers.pieces import Parsed, members, opened, parsed, records
 from memhop.readers.shape import Shape, shapes
 from memhop.readers.source import Member, peek
 from memhop.readers.values import Bad, name, names, rows, source_id, table, text, when, words
@@ -67,25 +68,22 @@ def _items(path: Path) -> Iterator[Item]:
     for member in found:
         listed = any(_listed(shape) for shape in list(shapes(peek(member)))[:1])
         known = _tables(member) if listed else _Names({}, {}, {})
-        with member.open() as stream:
-            pieces: Iterator[Piece] = members(stream) if listed else records(stream, "memory")
-            for piece in parsed(pieces):
-                if isinstance(piece, Rejected):
-                    yield piece
-                elif not listed or piece.key in _ITEMS:
-                    yield _note(piece, known)
+        for piece in parsed(opened(member, members if listed else partial(records, word="memory"))):
+            if isinstance(piece, Rejected):
+                yield piece
+            elif not listed or piece.key in _ITEMS:
+                yield _note(piece, known)
 
 
 def _tables(member: Member) -> _Names:
     known = _Names({}, {}, {})
-    with member.open() as stream:
-        for found in parsed(piece for piece in members(stream) if piece.key in _TABLES):
-            if isinstance(found, Parsed) and isinstance(found.value, dict):
-                row = {key: value for key, value in found.value.items() if isinstance(value, str)}
-                if found.key == "memory_categories":
-                    known.of_memory.setdefault(row.get("memory_id", ""), []).append(row.get("category_id", ""))
-                else:
-                    (known.apps if found.key == "apps" else known.categories)[row.get("id", "")] = row.get("name", "")
+    for found in parsed(piece for piece in opened(member, members) if piece.key in _TABLES):
+        if isinstance(found, Parsed) and isinstance(found.value, dict):
+            row = {key: value for key, value in found.value.items() if isinstance(value, str)}
+            if found.key == "memory_categories":
+                known.of_memory.setdefault(row.get("memory_id", ""), []).append(row.get("category_id", ""))
+            else:
+                (known.apps if found.key == "apps" else known.categories)[row.get("id", "")] = row.get("name", "")
     return known
 
 

@@ -152,19 +152,17 @@ def _zipped(path: Path) -> list[Member]:
         raise unreadable(path, error) from error
     except PACKED_FAULTS as error:
         raise StorageError(f"cannot read {path}: the zip is broken ({error})") from error
-    with archive:
-        infos = [info for info in archive.infolist() if not info.is_dir()]
+    infos = [info for info in archive.infolist() if not info.is_dir()]
     if len(infos) > MOST_FILES:
         raise _too_many(path)
     budget = _Budget(path.stat().st_size)
     infos.sort(key=lambda info: (info.filename, info.header_offset))
-    return [Member(info.filename, lambda info=info: _unpacked(path, info, budget)) for info in infos]  # type: ignore[misc]
+    return [Member(info.filename, lambda info=info: _unpacked(archive, info, budget)) for info in infos]  # type: ignore[misc]
 
 
-def _unpacked(path: Path, info: zipfile.ZipInfo, budget: _Budget) -> IO[bytes]:
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget) -> IO[bytes]:
     """A member of a zip; a gzip file within is unpacked too."""
-    with zipfile.ZipFile(path) as archive:  # a stream keeps the file open for itself
-        stream = io.BufferedReader(_Counted(archive.open(info), budget))
+    stream = io.BufferedReader(_Counted(archive.open(info), budget))
     return _unzipped(stream, budget) if stream.peek(3).startswith(_GZIP) else stream
 
 
