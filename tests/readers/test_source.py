@@ -31,6 +31,15 @@ def test_every_format_is_told_by_its_content(tmp_path: Path) -> None:
         assert name == found.NAME
 
 
+def test_the_guide_lists_every_format() -> None:
+    guide = (Path(__file__).parents[2] / "INTEGRATION_GUIDE.md").read_text("utf-8")
+    section = guide.partition("## Import from elsewhere")[2].partition("\n## ")[0]
+    assert [line.split("`")[1] for line in section.splitlines() if line.startswith("| `") and "|" in line][1:] == [
+        "chatgpt", "claude_ai", "claude_code", "mcp_memory", "mem0", "hinterland", "hemisphere", "go_meh", "markdown",
+    ]  # fmt: skip
+    assert len(READERS) == 9
+
+
 @pytest.mark.parametrize(
     "data",
     [
