@@ -139,6 +139,23 @@ class Recalling(Handle):
             **others,
         )
 
+    def brief(self, project: str | None = None, *, decisions: int | None = None) -> results.Brief:
+        """Where everything stands, to begin a session with: per project the newest summary, open items, decisions and
+        counts. Writes nothing.
+
+        Args:
+            project: Only this one; if nobody has heard of it, there are zeros. None: all, by name.
+            decisions: Most decisions told per project, 0..100. None: `summary.decisions` of the config, 3 by default.
+
+        Raises:
+            InvalidRequest: an argument does not do.
+
+        Cost: reads a few notes for each project, kind and status, whatever the number of notes.
+        """
+        from memhop.api.brief import brief
+
+        return brief(self, project, decisions)
+
     def usage(self, id: str) -> results.Usage:
         """How often a scene, a note or a card was recalled: what feeds the decay of associations and a small prior.
 
@@ -151,3 +168,36 @@ class Recalling(Handle):
         from memhop.api.reading import usage
 
         return usage(self._store, id)
+
+    def lookup(self, prefix: str, *, kinds: Iterable[str] | None = None, limit: int = 20) -> tuple[results.Named, ...]:
+        """The things whose ids begin with some digits, by id; none or several, too.
+
+        Args:
+            prefix: 6 to 16 hex digits.
+            kinds: Any of note, message, scene, topic, graph, node, edge, fact, card, step. None: all.
+            limit: Most, 1..1000.
+
+        Raises:
+            InvalidRequest: an argument does not do.
+
+        Cost: looks at every id of these kinds, 0.1 us each.
+        """
+        from memhop.api.naming import lookup
+
+        return lookup(self._store, prefix, kinds, limit)
+
+    def about(self, id: str, *, query: str | None = None, **filters: Any) -> results.About:
+        """Everything about one thing: its words, where it comes from, what it is linked to, its history, its vectors.
+
+        Args:
+            id: Of a note, message, scene, topic, graph, node, edge, fact, card or step.
+            query, filters: As for `why_not`: also say whether recall would find it, and why not.
+
+        Raises:
+            NotFound: nothing has this id, or it is damaged. InvalidRequest: an argument does not do.
+
+        Cost: reads what is told, and the journals of dreams and imports.
+        """
+        from memhop.api.about import about
+
+        return about(self._store, id, None if query is None else self.why_not(id, query, **filters))
