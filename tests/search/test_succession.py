@@ -12,7 +12,6 @@ from benches import packs
 from benches.finders import Ask, Engine
 from benches.pack_scores import present_first
 from memhop import DB
-from memhop.common.ids import from_hex
 from memhop.repo.l4_note import Note
 from memhop.search.succession import SHARE, gains, successors
 from tests.support.memories import DAY, NOW, distract, memory
@@ -42,11 +41,7 @@ def test_each_heir_stands_just_above_what_it_supersedes() -> None:
 
 
 def supersede(db: DB, old: str, new: str) -> None:
-    import msgspec
-
-    store = db._store
-    with store.writing() as batch:
-        batch.put(msgspec.structs.replace(store.get(Note, from_hex(old)), superseded_by=from_hex(new)))
+    db.notes.link(new, old, "supersedes")
 
 
 def test_the_loss_is_a_stated_share_and_what_took_the_place_may_be_filtered_out(tmp_path: Path) -> None:
