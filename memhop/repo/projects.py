@@ -7,6 +7,7 @@ differ.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memhop.repo.l4_archive import Message
@@ -57,7 +58,7 @@ def _state(store: Store, key: int) -> State | None:
     newest = groups.last(key)
     if newest is None:
         return None
-    for _, id_ in (newest, *_others(store, key)):
+    for _, id_ in chain((newest,), _others(store, key)):
         note = store.readable(Note, id_)
         if note is None:
             continue
