@@ -105,6 +105,7 @@ def build_app() -> typer.Typer:
 def main() -> None:
     """Run the command line and exit; see `exit_codes`."""
     prepare_streams()
+    completion.prepare()
     try:
         build_app()(prog_name="memhop")
     except KeyboardInterrupt:
