@@ -210,7 +210,7 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
     return results.Explanation(id=id, returned=False, rank=None, reason=reason)
 
 
-def stats(store: Store, *, backup_error: str | None = None) -> results.Stats:
+def stats(store: Store, *, backup_error: str | None = None, maintenance_error: str | None = None) -> results.Stats:
     """See `DB.stats`."""
     from memhop.repo.vectors import Space
 
@@ -240,4 +240,5 @@ def stats(store: Store, *, backup_error: str | None = None) -> results.Stats:
             space=space,
             backup_error=backup_error,
             upkeep_error=store.upkeep_error,
+            maintenance_error=maintenance_error,
         )

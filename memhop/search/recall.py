@@ -256,6 +256,13 @@ class Recaller:
                 late = semantics.late(asked, self.embedder, views, around, candidates)
                 if late is not None:
                     found["late"] = late.among(allowed.mask)
+        elif asked is not None and asked.failed:
+            sums = workspace.sums("semantic", views.units.size)
+            echo = semantics.feedback(asked, _best_by_words(words), views, around, sums, allowed.mask)
+            if echo is not None:
+                found["feedback"] = echo
+            count = 0 if echo is None else len(echo.docs)
+            uses.append(_use("feedback", count, idle="nothing that words find has a vector"))
         for name in ("pooled", "late"):
             if name in found:
                 uses.append(_use(name, len(found[name].docs)))
@@ -636,10 +643,12 @@ def _weighted(weights: Weights, scored: _Scored, alpha: float | None) -> dict[st
             "lexical": weights.lexical * _trust(scored),
             "pooled": weights.pooled * scored.reads,
             "late": weights.late * scored.reads,
+            "feedback": weights.pooled * EVIDENCE.feedback_weight,
         }
     else:
-        vectors = sum(getattr(weights, name) for name in scored.evidence if name != "lexical") or 1.0
+        vectors = sum(getattr(weights, name) for name in ("pooled", "late") if name in scored.evidence) or 1.0
         factor = {name: alpha * getattr(weights, name) / vectors for name in ("pooled", "late")}
+        factor["feedback"] = alpha
         factor["lexical"] = 1.0 - alpha
     return {name: (factor[name], scores) for name, scores in scored.evidence.items()}
 
@@ -707,6 +716,13 @@ def _best_first(fused: fusion.Fused, ids: NDArray[np.uint64], limit: int) -> NDA
         rows = rows[totals >= bar]
     order = np.lexsort((ids[rows], -fused.total[rows]))
     return rows[order][:limit]
+
+
+def _best_by_words(words: channels.Words) -> NDArray[np.int64]:
+    """The units with most evidence of words, which stand for a question that no model has read."""
+    docs = union((words.lexical.docs, words.entity.docs))
+    total = words.lexical.at(docs) + words.entity.at(docs)
+    return docs[np.lexsort((docs, -total))[: EVIDENCE.feedback]]
 
 
 def _to_compare(words: channels.Words, pooled: Scores) -> NDArray[np.int64]:

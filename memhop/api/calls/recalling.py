@@ -139,6 +139,23 @@ class Recalling(Handle):
             **others,
         )
 
+    def brief(self, project: str | None = None, *, decisions: int | None = None) -> results.Brief:
+        """Where everything stands, to begin a session with: per project the newest summary, open items, decisions and
+        counts. Writes nothing.
+
+        Args:
+            project: Only this one; if nobody has heard of it, there are zeros. None: all, by name.
+            decisions: Most decisions told per project, 0..100. None: `summary.decisions` of the config, 3 by default.
+
+        Raises:
+            InvalidRequest: an argument does not do.
+
+        Cost: reads a few notes for each project, kind and status, whatever the number of notes.
+        """
+        from memhop.api.brief import brief
+
+        return brief(self, project, decisions)
+
     def usage(self, id: str) -> results.Usage:
         """How often a scene, a note or a card was recalled: what feeds the decay of associations and a small prior.
 
