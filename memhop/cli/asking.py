@@ -1,4 +1,4 @@
-"""Questions about answers: `explain`, `why-not`, `usage`, and `show` for everything about one thing."""
+"""Questions about what is stored: `why-not`, `usage`, and `show` for everything about one thing."""
 
 from __future__ import annotations
 
@@ -33,33 +33,16 @@ ProjectsOption = Annotated[
 ]
 
 
-def explain(
-    query: QueryArgument,
-    limit: Annotated[int, typer.Option(metavar="N", help="Most hits, 1..1000.")] = 10,
-    project: ProjectsOption = None,
-    layer: LayersOption = None,
-    embedder: EmbedderOption = "none",
-    file: FileOption = DEFAULT_FILE,
-    as_json: JsonOption = False,
-) -> None:
-    """Find what bears on a question, and show how each hit earned its place. Exit code 1: nothing does."""
-    from memhop.cli.recall_view import show_recall
-
-    run(
-        Call("explain", file, as_json),
-        lambda db: db.recall(words_of(query), limit=limit, project=project, layers=layer, explain=True),
-        lambda out, found: show_recall(out, found, context_only=False, explain=True),
-        well=lambda found: found.hits,
-        embedder=lambda: embedder_called(embedder),
-    )
-
-
 def why_not(
     id: IdArgument,
     query: QueryArgument,
     limit: Annotated[int, typer.Option(metavar="N", help="Hits it would have to be among, 1..1000.")] = 10,
     project: ProjectsOption = None,
     layer: LayersOption = None,
+    kind: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this kind; may be given often.")] = None,
+    tier: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="active (default), archived, trashed or all.")
+    ] = None,
     embedder: EmbedderOption = "none",
     file: FileOption = DEFAULT_FILE,
     as_json: JsonOption = False,
@@ -67,7 +50,15 @@ def why_not(
     """Why something is not among the hits of a question. Exit code 1: it is not; 0: it is."""
     run(
         Call("why-not", file, as_json),
-        lambda db: db.why_not(whole_id(db, id), words_of(query), limit=limit, project=project, layers=layer),
+        lambda db: db.why_not(
+            whole_id(db, id),
+            words_of(query),
+            limit=limit,
+            project=project,
+            layers=layer,
+            kinds=kind,
+            tier=tier or "active",
+        ),
         lambda out, found: out.say(found.reason),
         well=lambda found: found.returned,
         embedder=lambda: embedder_called(embedder),
@@ -140,7 +131,10 @@ def _show(out: Output, found: results.About) -> None:
         out.say(("found: " if found.standing.returned else "not found: ", "bold"), found.standing.reason)
 
 
-_SHOWN = frozenset({"id", "text", "name", "content", "title", "links", "link_types", "message_ids", "created"})
+_SHOWN = frozenset(  # told elsewhere
+    {"id", "text", "name", "content", "title", "links", "link_types", "message_ids", "created", "session", "scene_id"}
+    | {"topic_id", "graph_id", "source", "source_ref", "external_id", "project", "node_ids", "sources", "children"}
+)
 
 
 def _text(value: object) -> str:

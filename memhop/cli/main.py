@@ -47,7 +47,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "demo": demo.demo,
     "remember": commands.remember,
     "recall": commands.recall,
-    "explain": asking.explain,
+    "explain": commands.explain,
     "why-not": asking.why_not,
     "show": asking.show,
     "usage": asking.usage,
