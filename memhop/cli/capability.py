@@ -157,10 +157,10 @@ def delete(
     """Delete a card with its statistics. Exit code 1: there is none."""
     run(
         Call("capability delete", file, as_json, wait),
-        lambda db: db.capabilities.delete(_card(db, card)),
+        lambda db: {"deleted": db.capabilities.delete(_card(db, card))},
         lambda out, _: out.say(("deleted", "green"), f" {card}"),
         before=lambda: confirmed("Delete the card?", yes),
-        found=bool,
+        found=lambda done: done["deleted"],
         nothing="there is no such card",
         doing="deleting",
     )

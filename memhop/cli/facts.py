@@ -171,10 +171,10 @@ def delete(
     """Erase a fact for good. Exit code 1: there is none."""
     run(
         Call("facts delete", file, as_json, wait),
-        lambda db: db.facts.delete(whole_id(db, id, "fact")),
+        lambda db: {"deleted": db.facts.delete(whole_id(db, id, "fact"))},
         lambda out, _: out.say(("erased", "green")),
         before=lambda: confirmed("Erase the fact for good?", yes),
-        found=bool,
+        found=lambda done: done["deleted"],
         nothing="there is no such fact",
         doing="erasing",
     )

@@ -150,7 +150,7 @@ def put(
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a node; the file and the graph are created if there are none."""
+    """Write a node, in a new graph if there is none of that name; the file is created if there is none."""
     run(
         Call("knowledge put", file, as_json, wait, create=True),
         lambda db: db.knowledge.put(
@@ -202,7 +202,7 @@ def import_(
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Write many nodes, with related ones connected, in one commit. Exit code 1: some do not do."""
+    """Write many nodes in one commit; the file is created if there is none. Exit code 1: some do not do."""
 
     def show(out: Output, done: results.Imported) -> None:
         out.say(
@@ -233,20 +233,21 @@ def delete(
 ) -> None:
     """Erase a graph with all that is in it, a node, or an edge, for good. Exit code 1: there is none."""
 
-    def ask(db: memhop.DB) -> bool:
+    def ask(db: memhop.DB) -> dict[str, bool]:
         named = db.knowledge.find_graph(typed(id))
         whole = named.id if named else whole_id(db, id, "graph", "node", "edge")
         kinds = {one.kind for one in db.lookup(whole)}
         if "node" in kinds:
-            return db.knowledge.delete(whole)
-        return db.knowledge.disconnect(whole) if "edge" in kinds else db.knowledge.delete_graph(whole)
+            return {"deleted": db.knowledge.delete(whole)}
+        gone = db.knowledge.disconnect(whole) if "edge" in kinds else db.knowledge.delete_graph(whole)
+        return {"deleted": gone}
 
     run(
         Call("knowledge delete", file, as_json, wait),
         ask,
         lambda out, _: out.say(("erased", "green")),
         before=lambda: confirmed("Erase it for good?", yes),
-        found=bool,
+        found=lambda done: done["deleted"],
         nothing="there is no such thing",
         doing="erasing",
     )

@@ -96,7 +96,7 @@ def append(
 
 def _row(out: Output, message: results.Message) -> tuple[str, ...]:
     who = out.shorten(message.speaker or message.role, 16)
-    return (message.id, when(message.at), who, out.shorten(message.text, 40))
+    return (message.id, when(message.at), who, out.shorten(message.text, 24))
 
 
 def _show(out: Output, message: results.Message) -> None:

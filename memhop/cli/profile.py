@@ -72,9 +72,9 @@ def brief(
     """The profile in a few lines, for a prompt. Exit code 1: it is empty."""
     run(
         Call("profile brief", file, as_json),
-        lambda db: db.profile.brief(max_chars=chars),
-        lambda out, text: out.raw(text),
-        found=bool,
+        lambda db: {"brief": db.profile.brief(max_chars=chars)},
+        lambda out, found: out.raw(found["brief"]),
+        found=lambda found: found["brief"],
         nothing="the profile is empty",
     )
 

@@ -190,11 +190,17 @@ def show_deleted(out: Output, done: results.Deleted) -> None:
 
 
 def _said(what: str) -> Callable[[Output, results.Scene], None]:
-    return lambda out, scene: out.say((what, "green"), f" {scene.id}: {scene.name}")
+    return lambda out, scene: out.say((what, "green"), f" {scene.id}: {out.shorten(scene.name, 40)}")
 
 
 def _row(out: Output, scene: results.Scene) -> tuple[str, ...]:
-    return (scene.id, when(scene.last_at), f"{scene.topics:,}", scene.project, out.shorten(scene.name, 40))
+    return (
+        scene.id,
+        when(scene.last_at),
+        f"{scene.topics:,}",
+        out.shorten(scene.project, 10),
+        out.shorten(scene.name, 24),
+    )
 
 
 def _show(out: Output, context: results.SceneContext) -> None:

@@ -181,7 +181,7 @@ def delete(
 
 
 def _said(what: str) -> Callable[[Output, results.Topic], None]:
-    return lambda out, topic: out.say((what, "green"), f" {topic.id}: {_about(topic)}")
+    return lambda out, topic: out.say((what, "green"), f" {topic.id}: {out.shorten(_about(topic), 40)}")
 
 
 def _about(topic: results.Topic) -> str:
@@ -189,7 +189,7 @@ def _about(topic: results.Topic) -> str:
 
 
 def _row(out: Output, topic: results.Topic) -> tuple[str, ...]:
-    return (topic.id, when(topic.user_at), f"{topic.depth}", out.shorten(_about(topic), 40))
+    return (topic.id, when(topic.user_at), f"{topic.depth}", out.shorten(_about(topic), 36))
 
 
 def _show(out: Output, found: dict[str, object]) -> None:
