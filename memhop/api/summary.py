@@ -169,7 +169,7 @@ class _Template:
         lines = [f"- active: {counted}"]
         if self._summary is not None:
             since = to_iso(self._summary.created_at)
-            lines.append(f"- {total:,} changes since the summary of {since} ({to_hex(self._summary.id)})")
+            lines.append(f"- changes since the summary of {since} ({to_hex(self._summary.id)}): {total:,}")
         return lines
 
     def _open(self) -> list[str]:

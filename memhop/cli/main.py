@@ -11,6 +11,7 @@ import typer
 from memhop.cli import (
     asking,
     backup,
+    briefs,
     capability,
     commands,
     completion,
@@ -27,6 +28,7 @@ from memhop.cli import (
     models,
     past,
     profile,
+    projects,
     scenes,
     topics,
     trajectory,
@@ -51,6 +53,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "why-not": asking.why_not,
     "show": asking.show,
     "usage": asking.usage,
+    "brief": briefs.brief,
     "forget": erase.forget,
     "purge": erase.purge,
     "search": turns.search,
@@ -59,6 +62,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "crystallize": capability.crystallize,
     "pending": filling.pending,
     "backfill": filling.backfill,
+    "maintain": briefs.maintain,
     "stats": commands.stats,
     "doctor": doctor.doctor,
     "verify": upkeep.verify,
@@ -69,6 +73,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
 }
 _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "at": past.build_group,
+    "projects": projects.build_group,
+    "summary": briefs.build_group,
     "messages": messages.build_group,
     "scenes": scenes.build_group,
     "topics": topics.build_group,
