@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memhop.api.backups import Backups
     from memhop.api.dreaming import Dreamer, Dreaming
     from memhop.api.events import Events
+    from memhop.api.notify import Notifier
     from memhop.api.redaction import Guard
     from memhop.api.rotation import Rotation
     from memhop.core.meh_file import MehFile
@@ -59,13 +60,19 @@ class Handle:
             from memhop.api.rotation import Rotation
 
             self._rotation = Rotation(file, clock, backups)
+        self._notifier: Notifier | None = None
+        if self._config.notify.subscribers and not file.refused:
+            from memhop.api.notify import Notifier
+
+            self._notifier = Notifier(self._config.notify)
         self._closed = False
 
     def close(self) -> None:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine.
 
         Waits for an automatic copy that is being made; see `backup` for what one costs. A dream ends at the next
-        opportunity, which is waited for up to 5 s. In a forked child it does nothing: the memory is still the parent's.
+        opportunity, which is waited for up to 5 s, and subscribers are told what waits for up to a second. In a forked
+        child it does nothing: the memory is still the parent's.
         """
         if self._file.inherited:
             return
@@ -79,6 +86,8 @@ class Handle:
                 self._dreamer_or_none.close()
             if self._rotation is not None:
                 self._rotation.close()
+            if self._notifier is not None:
+                self._notifier.close()
         finally:
             if store is not None:
                 store.close()
@@ -123,6 +132,8 @@ class Handle:
                 self._store_or_none = Store(self._file, self._clock, actor=self._actor)
                 if self._rotation is not None:
                     self._store_or_none.after_commit.append(self._rotation.committed)
+                if self._notifier is not None:
+                    self._notifier.attach(self._store_or_none)
             return self._store_or_none
 
     @property

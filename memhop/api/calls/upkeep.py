@@ -102,6 +102,11 @@ class Upkeep(Handle):
         return export(self._store, path, overwrite=overwrite)
 
     @property
+    def subscribers(self) -> tuple[results.Subscriber, ...]:
+        """Who is told of what this handle changes (`Config.notify`), and how many events they have missed."""
+        return () if self._notifier is None else self._notifier.subscribers()
+
+    @property
     def backups(self) -> Rotation | None:
         """The automatic copies of this handle and how they fare. None: opened without `backups`."""
         return self._rotation
