@@ -67,6 +67,11 @@ class RetentionSection:
     trash_days: int = option(FOREVER, "Days in the trash before a note is erased; 0: never.", low=0, high=36_500)
     every_hours: float = option(24.0, "How often this is looked after; 0: only by `maintain`.", low=0.0, high=8760.0)
 
+    @property
+    def sets_anything(self) -> bool:
+        """Whether anything ever goes."""
+        return bool(self.days or self.projects or self.trash_days)
+
 
 @dataclass(frozen=True, slots=True)
 class SummarySection:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memhop.api.backups import Backups
     from memhop.api.dreaming import Dreamer, Dreaming
     from memhop.api.events import Events
+    from memhop.api.keeper import Keeper
     from memhop.api.notify import Notifier
     from memhop.api.redaction import Guard
     from memhop.api.rotation import Rotation
@@ -66,6 +67,11 @@ class Handle:
 
             self._notifier = Notifier(self._config.notify)
         self._closed = False
+        self._keeper: Keeper | None = None
+        if self._config.retention.sets_anything:
+            from memhop.api.keeper import Keeper
+
+            self._keeper = Keeper(self, file.refused)
 
     def close(self) -> None:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine.
@@ -86,6 +92,8 @@ class Handle:
                 self._dreamer_or_none.close()
             if self._rotation is not None:
                 self._rotation.close()
+            if self._keeper is not None:
+                self._keeper.close()
             if self._notifier is not None:
                 self._notifier.close()
         finally:

@@ -32,7 +32,28 @@ class Upkeep(Handle):
         """Counts and sizes, and what uses the space. Loads the indexes. Cost: about 5 us per frame of the file."""
         from memhop.api.reading import stats
 
-        return stats(self._store, backup_error=self._rotation.last_error if self._rotation else None)
+        return stats(
+            self._store,
+            backup_error=self._rotation.last_error if self._rotation else None,
+            maintenance_error=self._keeper.last_error if self._keeper else None,
+        )
+
+    def maintain(self, *, dry_run: bool = False) -> results.Maintained:
+        """Send notes that were not changed for longer than `retention` of the config keeps them to the trash, and erase
+        those that were in the trash for too long.
+
+        Pinned and archived notes and the newest summary of each project stay. Where the config sets anything, this also
+        happens by itself while the handle is open: at once when it is overdue, then every `retention.every_hours`.
+
+        Args:
+            dry_run: Only tell what would be done. Needs no permission to write.
+
+        Cost: looks at nothing but what is due; 0.1 ms for each note that goes. It takes a commit for each 500 of them,
+            so that others can write meanwhile; what a crash leaves is done the next time.
+        """
+        from memhop.api.maintenance import Policy, maintain
+
+        return maintain(self._store, Policy(self._config.retention), dry_run=dry_run)
 
     def checkpoint(self) -> bool:
         """Seal the indexes of what is new into the file, so that the next opening need not replay it.

@@ -6,11 +6,12 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     base        Result and Page
     dreams      dreams and what they changed
     erasure     what forgetting returns
-    events      changes, and who is told of them
+    events      ?
     knowledge   graphs, nodes, edges and facts
     layers      records of the layers
     procedures  cards, trajectories, crystallizing
     profile     who the agent is and whom it serves
+    projects    ?
     recall      what recall and search return
     scenes      scenes and topics
     upkeep      statistics, checks, copies, repair
@@ -56,6 +57,23 @@ from memhop.api.results.procedures import (
     Usage,
 )
 from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
+from memhop.api.results.projects import (
+    Brief,
+    BriefItem,
+    Maintained,
+    Moved,
+    OpenItems,
+    Project,
+    ProjectBrief,
+    ProjectCount,
+    ProjectPurged,
+    ProjectTrashed,
+    Restatused,
+    Retired,
+    SummaryBrief,
+    SummaryChange,
+    SummaryCheck,
+)
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
 from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
 from memhop.api.results.upkeep import (
@@ -82,6 +100,8 @@ __all__ = [
     "BackfillReport",
     "Backup",
     "BackupFile",
+    "Brief",
+    "BriefItem",
     "Capability",
     "CardMatch",
     "Changed",
@@ -111,10 +131,13 @@ __all__ = [
     "KnowledgeNode",
     "LogEvent",
     "Lost",
+    "Maintained",
     "Mended",
     "Message",
+    "Moved",
     "NodesFound",
     "Note",
+    "OpenItems",
     "Page",
     "Path",
     "Pending",
@@ -122,6 +145,11 @@ __all__ = [
     "Profile",
     "ProfileChange",
     "ProfileLine",
+    "Project",
+    "ProjectBrief",
+    "ProjectCount",
+    "ProjectPurged",
+    "ProjectTrashed",
     "Pruned",
     "Purged",
     "Recall",
@@ -130,8 +158,10 @@ __all__ = [
     "Recovered",
     "RefusedCard",
     "Repaired",
+    "Restatused",
     "Restored",
     "Result",
+    "Retired",
     "Scene",
     "SceneContext",
     "SearchResult",
@@ -143,6 +173,9 @@ __all__ = [
     "Stayed",
     "Subgraph",
     "Subscriber",
+    "SummaryBrief",
+    "SummaryChange",
+    "SummaryCheck",
     "Topic",
     "TopicContext",
     "TrajectoryStats",
