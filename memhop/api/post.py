@@ -108,6 +108,8 @@ def _status(channel: socket.socket, until: float) -> int:
         if not part:
             break
         line += part
+    if not line:
+        raise ConnectionError("hung up")
     match = _STATUS.match(line)
     if match is None:
         raise Refused("the answer is not HTTP")
