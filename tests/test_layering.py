@@ -19,13 +19,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "index": frozenset({"common"}),
     "models": frozenset({"common"}),
     "repo": frozenset({"index", "core", "common"}),
+    "readers": frozenset({"common"}),
     "search": frozenset(
         {"repo", "models", "common", "index.tokenizer", "index.late", "index.bm25", "index.units"}
     ),
     "dream": frozenset({"repo", "models", "common", "index.tokenizer"}),
     "api": frozenset(
         {
-            "dream", "search", "repo", "models", "common",
+            "dream", "search", "repo", "models", "readers", "common",
             "core.meh_file", "core.past", "core.compaction", "core.recovery", "core.repair", "core.verify",
             "core.backup", "core.disk", "core.lock", "core.restore", "core.side_files", "core.snapshot",
         }

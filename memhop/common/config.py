@@ -34,6 +34,8 @@ class Limits(NamedTuple):
     card_files: int = 1_000  # of one imported folder
     payload_bytes: int = 4 * 1024  # kept of a step's payload, UTF-8; how much was cut is said
     replies: int = 256  # messages of one topic
+    line_bytes: int = 64 * 1024 * 1024  # of an imported file; no record is larger
+    import_problems: int = 100  # named in the report of an import; the file of rejects has all
 
 
 LIMITS = Limits()
@@ -182,7 +184,7 @@ def check_metadata(value: object, *, field: str = "metadata") -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidRequest(f"a {type(value).__name__} is not metadata", field=field, allowed=allowed)
     try:
-        _check_json(value, depth=0)
+        check_json(value)
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         size = len(text.encode("utf-8"))
     except (TypeError, ValueError, RecursionError) as error:
@@ -194,16 +196,17 @@ def check_metadata(value: object, *, field: str = "metadata") -> dict[str, Any]:
     return result
 
 
-def _check_json(value: object, *, depth: int) -> None:
+def check_json(value: object, *, depth: int = 0) -> None:
+    """What JSON can say and MessagePack can hold, nested at most 32 deep. Raises TypeError, ValueError."""
     if depth > 32:
         raise ValueError("nested deeper than 32")
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"key {key!r:.40} is not a str")
-            _check_json(item, depth=depth + 1)
+            check_json(item, depth=depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
-            _check_json(item, depth=depth + 1)
+            check_json(item, depth=depth + 1)
     elif isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
         raise ValueError("an integer beyond 64 bits")

@@ -34,6 +34,7 @@ class Batch:
         self._payloads: dict[int, tuple[Kind, bytes]] = {}
         self._deletes: dict[int, tuple[Kind, int]] = {}
         self._struck: dict[int, Kind] = {}
+        self._unknown: dict[int, dict[str, Any]] = {}
         self._new: set[int] = set()
 
     def __len__(self) -> int:
@@ -56,6 +57,11 @@ class Batch:
         self._records[record.id] = record
         self._deletes.pop(record.id, None)
         return record
+
+    def put_whole(self, record: R, unknown: dict[str, Any]) -> R:
+        """Put a record with fields that its type does not have, in place of those of the version before."""
+        self._unknown[record.id] = unknown
+        return self.put(record)
 
     def put_payload(self, kind: Kind, payload: bytes, *key: object) -> int:
         """Write a slab. Returns its id."""
@@ -120,8 +126,8 @@ class Batch:
         for id_, struck in self._struck.items():  # before the version that stays
             yield Write(int(struck), id_, b"", DELETED | PURGED)
         for id_, record in self._records.items():
-            unknown: dict[str, Any] = {}
-            if id_ not in self._new:
+            unknown = self._unknown.get(id_, {})
+            if id_ not in self._new and id_ not in self._unknown:
                 with suppress(Corrupt):  # a damaged version is replaced like any other
                     if (before := self._store.file.fetch(id_, kind=record.KIND)) is not None:
                         unknown = codec.unknown_fields(record.KIND, before[2])

@@ -168,3 +168,36 @@ class Recalling(Handle):
         from memhop.api.reading import usage
 
         return usage(self._store, id)
+
+    def lookup(self, prefix: str, *, kinds: Iterable[str] | None = None, limit: int = 20) -> tuple[results.Named, ...]:
+        """The things whose ids begin with some digits, by id; none or several, too.
+
+        Args:
+            prefix: 6 to 16 hex digits.
+            kinds: Any of note, message, scene, topic, graph, node, edge, fact, card, step. None: all.
+            limit: Most, 1..1000.
+
+        Raises:
+            InvalidRequest: an argument does not do.
+
+        Cost: looks at every id of these kinds, 0.1 us each.
+        """
+        from memhop.api.naming import lookup
+
+        return lookup(self._store, prefix, kinds, limit)
+
+    def about(self, id: str, *, query: str | None = None, **filters: Any) -> results.About:
+        """Everything about one thing: its words, where it comes from, what it is linked to, its history, its vectors.
+
+        Args:
+            id: Of a note, message, scene, topic, graph, node, edge, fact, card or step.
+            query, filters: As for `why_not`: also say whether recall would find it, and why not.
+
+        Raises:
+            NotFound: nothing has this id, or it is damaged. InvalidRequest: an argument does not do.
+
+        Cost: reads what is told, and the journals of dreams and imports.
+        """
+        from memhop.api.about import about
+
+        return about(self._store, id, None if query is None else self.why_not(id, query, **filters))

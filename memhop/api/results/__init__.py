@@ -3,6 +3,7 @@
 Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
+    about       ?
     base        Result and Page
     dreams      dreams and what they changed
     erasure     what forgetting returns
@@ -14,9 +15,11 @@ Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 str
     projects    ?
     recall      what recall and search return
     scenes      scenes and topics
+    transfer    ?
     upkeep      statistics, checks, copies, repair
 """
 
+from memhop.api.results.about import About, Named, Past, Related, VectorState
 from memhop.api.results.base import Page, Result
 from memhop.api.results.dreams import (
     DreamChange,
@@ -76,6 +79,7 @@ from memhop.api.results.projects import (
 )
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
 from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
+from memhop.api.results.transfer import ImportChanges, ImportEntry, ImportProblem, ImportReport, ImportUndone
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -96,6 +100,7 @@ from memhop.api.results.upkeep import (
 )
 
 __all__ = [
+    "About",
     "AssociatedScene",
     "BackfillReport",
     "Backup",
@@ -123,7 +128,12 @@ __all__ = [
     "Forgotten",
     "Graph",
     "Hit",
+    "ImportChanges",
+    "ImportEntry",
     "ImportFault",
+    "ImportProblem",
+    "ImportReport",
+    "ImportUndone",
     "Imported",
     "ImportedCard",
     "ImportedCards",
@@ -135,10 +145,12 @@ __all__ = [
     "Mended",
     "Message",
     "Moved",
+    "Named",
     "NodesFound",
     "Note",
     "OpenItems",
     "Page",
+    "Past",
     "Path",
     "Pending",
     "Problem",
@@ -157,6 +169,7 @@ __all__ = [
     "RecordChange",
     "Recovered",
     "RefusedCard",
+    "Related",
     "Repaired",
     "Restatused",
     "Restored",
@@ -181,5 +194,6 @@ __all__ = [
     "TrajectoryStats",
     "Undone",
     "Usage",
+    "VectorState",
     "Verified",
 ]
