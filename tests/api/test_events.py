@@ -89,15 +89,15 @@ def test_a_call_and_its_events(tmp_path: Path) -> None:
         assert after(db.profile.erase()) == ["profile_erase"]
         assert after(db.trajectory.append("s", "tool_call")) == ["trajectory_new"]
         assert after(db.trajectory.delete("s")) == ["trajectory_delete"]
-        card: dict[str, object] = {
+        resource = {"type": "skill", "name": "broom", "ref": "skills/broom", "description": "sweeps"}
+        card = {
+            "format": "memhop-capability/v2",
             "name": "tidy",
             "type": "skill",
-            "version": "1",
-            "summary": "tidies",
-            "trigger": "when it is untidy",
+            "summary": "Tidies.",
+            "trigger": "dust",
         }
-        card |= {"resources": [{"type": "skill", "name": "broom", "ref": "broom"}], "workflow": {"steps": []}}
-        assert after(db.capabilities.import_(card)) == ["capability_new"]
+        assert after(db.capabilities.import_({**card, "resources": [resource]})) == ["capability_new"]
         assert after(db.capabilities.record_usage("tidy", True)) == []
         assert after(db.capabilities.deprecate("tidy")) == ["capability_deprecate"]
         assert after(db.capabilities.activate("tidy")) == ["capability_activate"]
