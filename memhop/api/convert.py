@@ -68,6 +68,7 @@ def message(record: l4_archive.Message) -> results.Message:
         scene_id=to_hex(record.scene) if record.scene else None,
         topic_id=to_hex(record.topic) if record.topic else None,
         spans=record.spans,
+        redacted=record.redacted,
     )
 
 
@@ -245,4 +246,5 @@ def event(record: l7_trajectory.Event) -> results.Event:
         at=record.at,
         message_id=to_hex(record.message) if record.message else None,
         cut_bytes=record.cut_bytes,
+        redacted=record.redacted,
     )

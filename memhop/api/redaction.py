@@ -4,23 +4,20 @@ Every public call that writes hands all its texts to the `Guard` of the handle: 
 compared, listed, indexed and derived is what is stored. `<private>…</private>` is left out under every policy; secrets
 (`common/secrets.py`) are masked, refused or left alone as `config.secrets` says for the project.
 
-Calls without a count to keep are decorated with `guarded`; tests/api/test_redaction.py finds a writer that is not.
+Methods of namespaces are decorated with `namespace.guarded` where they keep no count of what was taken out.
+tests/api/test_redaction.py finds a writer that does neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from memhop.common import secrets
 from memhop.common.config import check_choice
 from memhop.common.errors import InvalidRequest
 from memhop.common.settings import SecretsSection
 from memhop.repo.record import project_key
-
-if TYPE_CHECKING:
-    from memhop.api.calls.handle import Handle
 
 POLICIES: Final = ("mask", "refuse", "allow")
 _DEEPEST: Final = 64  # levels of nested values; what is deeper is refused by the checks that follow
@@ -99,7 +96,7 @@ class Guard:
             for key, item in value.items():
                 name = key if isinstance(key, str) else ""
                 kept, in_key = self._within(key, field, project, depth + 1)
-                cleaned, count = self._named(name, item, f"{field}.{name}", project, depth + 1)
+                cleaned, count = self._named(name, item, f"{field}.{name}" if field else name, project, depth + 1)
                 pairs[kept] = cleaned
                 total += in_key + count
             return (pairs, total) if total else (value, 0)
@@ -124,31 +121,3 @@ class Guard:
 
 def _refusal(field: str, name: str) -> InvalidRequest:
     return InvalidRequest(f"it holds a secret ({name})", field=field, allowed="what has none, see `Config.secrets`")
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class _Guarded(Protocol):
-    @property
-    def _db(self) -> Handle: ...
-
-
-N = TypeVar("N", bound=_Guarded)
-
-
-def guarded(call: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
-    """A method of a namespace whose arguments go through the guard of its handle first."""
-    code = call.__code__
-    names = code.co_varnames[1 : code.co_argcount]
-
-    @wraps(call)
-    def through(self: N, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        guard = self._db._guard
-        project = kwargs.get("project", "default")
-        given: Any = [guard.given(value, field=name, project=project) for name, value in zip(names, args, strict=False)]
-        named: Any = {name: guard.given(value, field=name, project=project) for name, value in kwargs.items()}
-        return call(self, *given, **named)
-
-    return through

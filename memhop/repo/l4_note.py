@@ -9,6 +9,7 @@ import msgspec
 
 from memhop.repo.l4_archive import dated
 from memhop.repo.record import (
+    REDACTED,
     SUPERSEDED,
     Count,
     Id,
@@ -95,6 +96,8 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
         ]
         found += [Listing(tagged(tag), self.at) for tag in self.tags]
         found += [Listing(linked_to(link), self.at) for link in dict.fromkeys(self.links)]
+        if self.redacted:
+            found.append(Listing(REDACTED, self.at))
         if self.external_id:
             found.append(Listing(external_note(self.project, self.external_id), self.at))
         if self.idempotency_key:

@@ -52,7 +52,10 @@ class Changed(Result):
 
 @dataclass(frozen=True, slots=True)
 class Message(Result):
-    """One turn, word for word. `spans`: the times it speaks of, as (from, to) in Unix ms, `to` exclusive."""
+    """One turn, word for word. `spans`: the times it speaks of, as (from, to) in Unix ms, `to` exclusive.
+
+    `redacted`: how many secrets were masked and private spans left out.
+    """
 
     id: str
     text: str
@@ -65,3 +68,4 @@ class Message(Result):
     scene_id: str | None
     topic_id: str | None
     spans: tuple[tuple[int, int], ...] = ()
+    redacted: int = 0
