@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memhop.models.chat import ChatModel
     from memhop.models.embed import Embedder
     from memhop.models.metered import Budget
+    from memhop.repo.schema import Schemas
     from memhop.repo.store import Store
     from memhop.search.recall import Recaller
 
@@ -52,6 +53,7 @@ class Handle:
         self._lock = threading.RLock()
         self._store_or_none: Store | None = None
         self._recaller_or_none: Recaller | None = None
+        self._schemas_or_none: Schemas | None = None
         self._rotation: Rotation | None = None
         self._llm, self._llm_on_write, self._budget, self._dreaming = llm, llm_on_write, budget, dreaming
         self._dreamer_or_none: Dreamer | None = None
@@ -143,6 +145,15 @@ class Handle:
                 if self._notifier is not None:
                     self._notifier.attach(self._store_or_none)
             return self._store_or_none
+
+    @property
+    def _schemas(self) -> Schemas:
+        """The kinds of notes. Raises ConfigError where the configuration describes them wrongly."""
+        if self._schemas_or_none is None:
+            from memhop.repo.schema import Schemas
+
+            self._schemas_or_none = Schemas(self._config.schemas)
+        return self._schemas_or_none
 
     @property
     def _recaller(self) -> Recaller:
