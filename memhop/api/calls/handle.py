@@ -139,7 +139,7 @@ class Handle:
             if self._store_or_none is None:
                 from memhop.repo.store import Store
 
-                self._store_or_none = Store(self._file, self._clock, actor=self._actor)
+                self._store_or_none = Store(self._file, self._clock, actor=self._named)
                 if self._rotation is not None:
                     self._store_or_none.after_commit.append(self._rotation.committed)
                 if self._notifier is not None:
@@ -173,6 +173,11 @@ class Handle:
 
                 self._dreamer_or_none = Dreamer(self._llm, self._budget, self._dreaming)
             return self._dreamer_or_none
+
+    @property
+    def _named(self) -> str:
+        """The actor, as it is written down."""
+        return self._guard.text(self._actor, field="actor")[0] if self._actor else ""
 
     @property
     def _guard(self) -> Guard:

@@ -180,6 +180,7 @@ class Upkeep(Handle):
         return import_(
             self._store,
             self._config,
+            self._guard,
             path,
             format=format,
             project=project,

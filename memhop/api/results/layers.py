@@ -38,6 +38,7 @@ class Note(Result):
     trashed_at: int | None = None
     actor: str | None = None  # who made this revision
     redacted: int = 0  # secrets masked and private spans left out when it was written
+    quoted: int = 0  # lines of what was remembered just now that only repeat what was recalled; they are not stored
 
 
 @dataclass(frozen=True, slots=True)
