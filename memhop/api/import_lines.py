@@ -171,7 +171,8 @@ def _redacted(record_type: type[Record], fields: dict[str, Any], guard: Guard) -
         return fields
     before = fields.get("redacted", 0)
     counted = "redacted" in record_type.__struct_fields__ and isinstance(before, int)
-    return fields | kept | ({"redacted": before + count} if counted else {})
+    taken: dict[str, Any] = {"redacted": before + count} if counted else {}
+    return {**fields, **kept, **taken}
 
 
 def _check(record: Record) -> None:
