@@ -81,6 +81,8 @@ class LayerOrder:
             totals = fused.total[best]
             step = (weights.again + query.several * EVIDENCE.several) * fusion.spread_of(totals)
             sessions = self._views.units.column("session")[scored.docs[best]]
+            if "current" in fused.parts:  # the state that holds is not set behind the one that held
+                sessions = np.where(fused.parts["current"][best] > 0, 0, sessions)
             first = best[spread_out(totals.tolist(), sessions.tolist(), step, query.limit)]
             order = np.concatenate([first, order[fusion.TOP :]])
         return order[: query.limit]
@@ -166,7 +168,7 @@ class LayerOrder:
             return fused
         uses = scored.words.uses
         worth = {use.term: _worth(use, views) for use in uses}
-        asked = question(query.text, worth, {use.term: _stand_ins(use) for use in uses})
+        asked = question(query.text, worth, {use.term: _stand_ins(use) for use in uses}, told=bool(query.told))
         total, parts = fused.total.copy(), dict(fused.parts)
         for name, values in rerank(asked, query.when, candidates, weights).items():
             parts[name] = np.zeros(len(total))

@@ -100,7 +100,7 @@ def score(
         workspace: Throw it away if this raises.
     """
     around = Neighbourhood(views.units, workspace)
-    words = channels.words(query.terms, views, around, workspace, allowed)
+    words = channels.words(query.terms, views, around, workspace, allowed, query.told)
     uses = [
         _use("lexical", words.matched[0]),
         _use("entity", words.matched[1], idle="no unknown word is spelt nearly like a stored one"),
