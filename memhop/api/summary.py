@@ -114,7 +114,8 @@ class Summaries(Namespace):
         Raises:
             InvalidRequest: an argument does not do.
         """
-        given = {"project": project, "text": text, "tags": list(tags), "metadata": metadata}
+        labels = list(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else tags
+        given = {"project": project, "text": text, "tags": labels, "metadata": metadata}
         values, redacted = self._db._guard.metadata(given, field="")
         name = check_project(values["project"])
         values |= {"kind": SUMMARY_KIND, "project": name}
