@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from memhop.cli import backup, commands, config, demo, doctor, erase, models, past, upkeep
+from memhop.cli import backup, commands, config, demo, doctor, erase, models, notes, past, upkeep
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
 from memhop.cli.root import Root, root
@@ -34,6 +34,8 @@ def build_app() -> typer.Typer:
     app.command()(demo.demo)
     app.command()(commands.remember)
     app.command()(commands.recall)
+    for name, command in notes.COMMANDS.items():
+        app.command(name)(command)
     app.add_typer(past.build_group(), name="at")
     app.command()(erase.forget)
     app.command()(erase.purge)
