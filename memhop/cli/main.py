@@ -25,6 +25,7 @@ from memhop.cli import (
     knowledge,
     messages,
     models,
+    notes,
     past,
     profile,
     scenes,
@@ -95,7 +96,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(root)
-    for name, command in _COMMANDS.items():
+    for name, command in (_COMMANDS | notes.COMMANDS).items():
         app.command(name)(command)
     for name, group in _GROUPS.items():
         app.add_typer(group(), name=name)
