@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NOTHING: Final = Material([], [], 0, True)
 _OPEN: Final = 20  # open items a template lists
+_AS_GIVEN: Final = NotesSection(dedupe="off", quotes="off")
 
 
 class Summaries(Namespace):
@@ -113,19 +114,19 @@ class Summaries(Namespace):
         Raises:
             InvalidRequest: an argument does not do.
         """
-        given = {"text": text, "kind": SUMMARY_KIND, "project": project, "tags": list(tags), "metadata": metadata}
+        given = {"project": project, "text": text, "tags": list(tags), "metadata": metadata}
         values, redacted = self._db._guard.metadata(given, field="")
         name = check_project(values["project"])
+        values |= {"kind": SUMMARY_KIND, "project": name}
         store = self._store
         with store.lock:
             before = latest(store, states(store, name))
         if before is not None:
-            values = {**values, "links": [(SUPERSEDES, to_hex(before.id))]}
+            values["links"] = [(SUPERSEDES, to_hex(before.id))]
         now = store.clock.now_ms()
         # The same words once more are a summary of their own: what was changed in between is known to be in it.
-        as_it_is = NotesSection(dedupe="off", quotes="off")
-        wanted = draft(values, now_ms=now, redacted=redacted)
-        return remember(store, [wanted], now, schemas=self._db._schemas, settings=as_it_is)[0]
+        drafts = [draft(values, now_ms=now, redacted=redacted)]
+        return remember(store, drafts, now, schemas=self._db._schemas, settings=_AS_GIVEN)[0]
 
     def latest(self, project: str = "default") -> results.Note | None:
         """The newest summary in force. None: there is none. Raises InvalidRequest."""
