@@ -165,6 +165,9 @@ class Views(SpaceViews):
                 self._rebuild()  # a rotten old version cannot say what it had put in; or the views were of another log
                 return
             self._applied += 1
+        if self._came and self.any_embedded(self._came):  # an erased text was written again
+            self.version += 1
+        self._came.clear()
 
     def _apply(self, entry: Entry, record: Record | None) -> None:
         if entry.kind in codec.SLAB_KINDS:
@@ -217,7 +220,9 @@ class Views(SpaceViews):
             self._add_unit(id_, unit)
 
     def _add_unit(self, id_: int, unit: Unit) -> None:
-        ordinal = self._units.append(id_, (*_labels_of(unit), owner_of(id_, unit)))  # in the order of COLUMNS
+        owner = owner_of(id_, unit)
+        self._came.append(owner)
+        ordinal = self._units.append(id_, (*_labels_of(unit), owner))  # in the order of COLUMNS
         numbers = self._bm25.add_text(ordinal, unit.text)
         if self._vocabulary is not None:
             for term in self._bm25.terms_of(numbers):
@@ -233,6 +238,7 @@ class Views(SpaceViews):
         self._attached = 0  # parts
         self._checked = {"groups": 0, "units": 0, "bm25": 0}  # how many of them, from the oldest on, are in order
         self._applied = 0  # entries of file.tail() that are in
+        self._came: list[int] = []  # owners of the units that were added since
         self._forget_spaces()
         self._vocabulary: FuzzyIndex | None = None
         self.version += 1
@@ -275,6 +281,7 @@ class Views(SpaceViews):
                     self._replace(id_, None, self._decode(offset))
             except Corrupt:
                 self.unreadable += 1
+        self._came.clear()
         self._applied = self._file.tail_length
 
     def seal(self, first_part: int) -> Sections:

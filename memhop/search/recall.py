@@ -219,7 +219,7 @@ class Recaller:
                 coverage=max(answer.scored.words.coverage for answer in answers),
                 associated=tuple(associated),
                 notices=notices,
-                explanation=_explain(query, answers[0].scored, allowed) if query.explain else {},
+                explanation=_explain(query, answers[0].scored, allowed, views) if query.explain else {},
             )
 
     def _answer(
@@ -237,7 +237,7 @@ class Recaller:
     ) -> _Scored:
         workspace = self._workspace
         around = Neighbourhood(views.units, workspace)
-        words = channels.words(query.terms, views, around, workspace, allowed)
+        words = channels.words(query.terms, views, around, workspace, allowed, query.told)
         uses = [
             _use("lexical", words.matched[0]),
             _use("entity", words.matched[1], idle="no unknown word is spelt nearly like a stored one"),
@@ -403,6 +403,8 @@ class Recaller:
             totals = fused.total[best]
             step = (weights.again + query.several * EVIDENCE.several) * fusion.spread_of(totals)
             sessions = views.units.column("session")[docs[best]]
+            if "current" in fused.parts:  # the state that holds is not set behind the one that held
+                sessions = np.where(fused.parts["current"][best] > 0, 0, sessions)
             first = best[spread_out(totals.tolist(), sessions.tolist(), step, query.limit)]
             order = np.concatenate([first, order[fusion.TOP :]])
         return order[: query.limit]
@@ -481,7 +483,7 @@ class Recaller:
             return fused
         uses = scored.words.uses
         worth = {use.term: _worth(use, views) for use in uses}
-        asked = question(query.text, worth, {use.term: _stand_ins(use) for use in uses})
+        asked = question(query.text, worth, {use.term: _stand_ins(use) for use in uses}, told=bool(query.told))
         total, parts = fused.total.copy(), dict(fused.parts)
         for name, values in rerank(asked, query.when, candidates, weights).items():
             parts[name] = np.zeros(len(total))
@@ -524,7 +526,8 @@ class Recaller:
             names = ("lexical", "entity", "pooled", "late", "time")
             uses = tuple(ChannelUse(name, False, reason, 0) for name in names)
         hint = told(held, near)
-        return Recalled(query, (), reason, hint, held, 0, uses, 0.0, 0.0, (), query.notices, {})
+        explanation = _explain(query, answers[0].scored, allowed, views) if query.explain and answers else {}
+        return Recalled(query, (), reason, hint, held, 0, uses, 0.0, 0.0, (), query.notices, explanation)
 
 
 def _projects(query: Query) -> tuple[str, ...]:
@@ -813,15 +816,21 @@ def _signs(words: channels.Words, allowed: Eligible, near: float | None) -> Sign
     return Signs(held, words.missing, int(np.count_nonzero(allowed.mask)), near)
 
 
-def _explain(query: Query, scored: _Scored, allowed: Eligible) -> dict[str, Any]:
+def _explain(query: Query, scored: _Scored, allowed: Eligible, views: Views) -> dict[str, Any]:
+    """What `explain=True` tells. Of variants those alone that a unit which passes the filters holds."""
+    names = sorted({name for use in scored.words.uses for name in use.variants})
+    mask = allowed.mask if allowed.along is None else allowed.mask | allowed.along
+    postings = views.bm25.postings(names, views.units.live) if names else []
+    there = {one.term for one in postings if len(one.read(mask)[0])}
     return {
         "fusion": query.fusion,
+        "alpha": query.alpha,
         "terms": [
             {
                 "term": use.term,
                 "idf": round(use.idf, 4),
                 "units": use.frequency,
-                "variants": {name: round(weight, 3) for name, weight in sorted(use.variants.items())},
+                "variants": {name: round(weight, 3) for name, weight in sorted(use.variants.items()) if name in there},
             }
             for use in scored.words.uses
         ],

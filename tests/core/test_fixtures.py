@@ -86,7 +86,7 @@ def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> N
         assert (stats.head_digest, stats.commit, stats.checkpoint_commit, stats.segments) == (FULL_DIGEST, 24, 22, 2)
         assert stats.unreadable == 0
         assert kinds_of(db) == set(Kind) - LATER - {Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB}, "kinds that came later"
-        assert {note.text: note.tier for note in every(db.notes.list)} == FULL_NOTES
+        assert {note.text: note.tier for note in every(db.notes.list, tier="all")} == FULL_NOTES
         assert len(every(db.archive.list, session="music")) == 4
         assert [len(every(db.topics.list, scene_id=scene.id)) for scene in every(db.scenes.list)] == [1, 1, 1, 1]
         assert db.profile.get().preferences == {"tea": "green"}
@@ -149,6 +149,6 @@ def test_a_version_1_memory_goes_on(tmp_path: Path, fixture: Path) -> None:
         assert db.checkpoint()
         db.compact(keep_history=True)
     with memory(path, embedder=HashEmbedder(16)) as db:
-        assert {note.text for note in every(db.notes.list)} == {*FULL_NOTES, "goes on"}
+        assert {note.text for note in every(db.notes.list, tier="all")} == {*FULL_NOTES, "goes on"}
         assert db.verify(deep=True).ok
         assert "goes on" in texts(db.recall("goes on"))
