@@ -9,6 +9,7 @@ import pytest
 
 from memhop.repo.codec import RECORD_TYPES
 from memhop.repo.dreams import Dream, DreamStep
+from memhop.repo.imports import ImportStep
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l3_knowledge import KnowledgeNode
@@ -24,6 +25,8 @@ NO_REFERENCE = {
     (EmbedFailure, "owner"),
     (DreamStep, "changes"),
     (Dream, "undone"),
+    (ImportStep, "created"),
+    (ImportStep, "updated"),
 }  # of the type Id, and yet no reference
 
 
