@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memhop.cli import backup, commands, demo, doctor, erase, models, past, upkeep
+from memhop.cli import backup, commands, demo, doctor, erase, models, past, transfer, upkeep
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
 
@@ -35,6 +35,9 @@ def build_app() -> typer.Typer:
     app.add_typer(past.build_group(), name="at")
     app.command()(erase.forget)
     app.command()(erase.purge)
+    app.command()(transfer.export)
+    app.command("import")(transfer.import_)
+    app.add_typer(transfer.build_group(), name="imports")
     app.command()(commands.stats)
     app.command()(upkeep.verify)
     app.command()(upkeep.repair)

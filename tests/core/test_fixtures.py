@@ -89,7 +89,9 @@ def test_a_version_1_memory_of_every_kind_says_what_it_said(tmp_path: Path) -> N
         stats = db.stats()
         assert (stats.head_digest, stats.commit, stats.checkpoint_commit, stats.segments) == (FULL_DIGEST, 24, 22, 2)
         assert stats.unreadable == 0
-        assert kinds_of(db) == set(Kind) - LATER - LATEST - {Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB}, "kinds that came later"
+        assert kinds_of(db) == set(Kind) - LATER - LATEST - {Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB}, (
+            "kinds that came later"
+        )
         assert {note.text: note.tier for note in every(db.notes.list)} == FULL_NOTES
         assert len(every(db.archive.list, session="music")) == 4
         assert [len(every(db.topics.list, scene_id=scene.id)) for scene in every(db.scenes.list)] == [1, 1, 1, 1]
