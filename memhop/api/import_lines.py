@@ -30,6 +30,7 @@ from memhop.repo.plain import parsed
 from memhop.repo.record import Kind, Record
 
 _HEAD_BYTES = 4096
+_MOST = 2**31  # revisions, copies: far from where counting on would leave 64 bits
 _KINDS = {kind.name.lower(): kind for kind in Kind if kind < Kind.SPACE}
 # Records that are known by an id which follows from what they say.
 _NATURAL: dict[type[Record], Callable[[Any], int]] = {
@@ -152,9 +153,11 @@ def record_of(line: Line) -> Incoming:
         record, unknown = parsed(codec.RECORD_TYPES[kind], id_, fields)
         check_json(unknown)
         _check(record)
+        if len(codec.encode(record, unknown)) > LIMITS.line_bytes:
+            raise BadLine("the record is too large")
     except RecursionError:
         raise BadLine("it is nested too deep") from None
-    except (msgspec.ValidationError, InvalidRequest, TypeError, ValueError) as error:
+    except (msgspec.ValidationError, InvalidRequest, TypeError, ValueError, OverflowError) as error:
         raise BadLine(str(error)) from None
     return Incoming(record, unknown)
 
@@ -175,8 +178,8 @@ def _check(record: Record) -> None:
             check_metadata(record.metadata)
             if len(record.links) > LIMITS.links:
                 raise BadLine(f"{len(record.links)} links are too many (allowed: {LIMITS.links})")
-            if record.rev < 1 or record.copies < 1:
-                raise BadLine("revisions and copies are counted from 1")
+            if not (1 <= record.rev <= _MOST and 1 <= record.copies <= _MOST):
+                raise BadLine(f"rev and copies are counted from 1, up to {_MOST:,}")
         case Message():
             check_text(record.text, field="text")
             check_name(record.project, field="project")
@@ -188,5 +191,3 @@ def _check(record: Record) -> None:
             check_name(record.project, field="project")
         case Hyperedge() if tuple(sorted(set(record.scenes))) != record.scenes or len(record.scenes) < 2:
             raise BadLine("an association joins at least two scenes, in ascending order")
-    if len(codec.encode(record)) > LIMITS.line_bytes:
-        raise BadLine("the record is too large")

@@ -241,7 +241,7 @@ class RecordImport:
             if not self._wins(local, record):
                 return
         if isinstance(local, Note) and isinstance(record, Note):
-            self._revise(step, local, record)
+            self._revise(step, local, record, unknown)
         else:
             step.update(record, unknown)
         self._tally.updated += 1
@@ -274,13 +274,15 @@ class RecordImport:
         self._tally.skip(LOCAL_IS_NEWER if changed(record) < changed(local) else AS_OLD)
         return False
 
-    def _revise(self, step: Step, local: Note, record: Note) -> None:
+    def _revise(self, step: Step, local: Note, record: Note, unknown: dict[str, Any]) -> None:
         """A note becomes the file's version, and what it was is kept as a revision."""
         fields = {
             name: getattr(record, name) for name in Note.__struct_fields__ if name != "id" and name not in _ASIDE[Note]
         }
         store = self._journal.store
-        revise(step.batch, local, act="import", actor=store.actor, now_ms=record.updated_at, **fields)
+        note = revise(step.batch, local, act="import", actor=store.actor, now_ms=record.updated_at, **fields)
+        if unknown:
+            step.batch.put_whole(note, unknown)
         step.changed(local.id)
 
     def _mend(self) -> None:

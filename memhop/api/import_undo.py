@@ -156,9 +156,13 @@ class _Undoing:
 
     def _asked(self, going: dict[int, Record]) -> Iterator[int]:
         """The records to be erased; others go with them."""
+
+        def there(other: int) -> bool:
+            return self._store.file.locate(other) is not None
+
         for id_, record in going.items():
             match record.KIND:
-                case Kind.TOPIC if isinstance(record, Topic) and (record.messages or record.children):
+                case Kind.TOPIC if isinstance(record, Topic) and any(map(there, (*record.messages, *record.children))):
                     continue
                 case Kind.SCENE if self._store.places(topics_of(id_), limit=1):
                     continue
