@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memhop import DB, BadFormat, HashEmbedder, InvalidRequest, NotFound, StorageError
-from memhop.api import import_journal, results
+from memhop.api import import_records, results
 from memhop.common.clock import ManualClock
 from memhop.common.config import LIMITS
 from memhop.repo.record import Kind
@@ -429,10 +429,8 @@ def test_progress_is_told(tmp_path: Path, exported: Path) -> None:
 
 def import_slowly(link: Connection, path: Path, source: Path) -> None:
     """Stops once so many commits are made."""
-    import_journal.COMMIT_RECORDS = 7
-    from memhop.api import import_records
 
-    import_records.COMMIT_RECORDS = 7
+    setattr(import_records, "COMMIT_RECORDS", 7)
     seen = 0
 
     def told(done: int, total: int) -> None:
