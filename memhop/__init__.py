@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from memhop.api.dreaming import Dreaming
     from memhop.api.repair import repair
     from memhop.common.settings import Config
+    from memhop.common.settings_file import load_config
     from memhop.models.chat_ollama import OllamaChat
     from memhop.models.chat_openai import OpenAIChat
     from memhop.models.embed import HashEmbedder
@@ -76,6 +77,7 @@ _LAZY = {
     "OpenAIChat": "memhop.models.chat_openai",
     "OpenAIEmbedder": "memhop.models.embed_http",
     "doctor": "memhop.api.doctor",
+    "load_config": "memhop.common.settings_file",
     "repair": "memhop.api.repair",
 }
 
@@ -109,6 +111,7 @@ __all__ = [
     "__version__",
     "backups",
     "doctor",
+    "load_config",
     "repair",
 ]
 

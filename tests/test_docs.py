@@ -20,7 +20,9 @@ from memhop.api.facts import Facts
 from memhop.api.knowledge import Knowledge
 from memhop.api.notes import Notes
 from memhop.api.profile import Profiles
+from memhop.api.projects import Projects
 from memhop.api.scenes import Scenes
+from memhop.api.summary import Summaries
 from memhop.api.topics import Topics
 from memhop.api.trajectory import Trajectory
 from memhop.common import errors
@@ -37,6 +39,8 @@ NAMESPACES = {
     "knowledge": Knowledge,
     "facts": Facts,
     "capabilities": Capabilities,
+    "projects": Projects,
+    "summary": Summaries,
     "dreams": Dreams,
     "trajectory": Trajectory,
 }

@@ -21,6 +21,7 @@ from memhop.repo.l6_usage import Usage
 from memhop.repo.record import Kind, Tier, all_of
 from memhop.repo.references import may_name
 from memhop.search.cards import language_of, offered
+from memhop.search.instructions import instructs
 from memhop.search.packing import Line, pack
 from memhop.search.query import Request, checks, prepare
 from memhop.search.turn import OfflineWords, Turn
@@ -97,6 +98,9 @@ def _recall(recalled: Recalled) -> results.Recall:
         confidence=recalled.confidence,
         notices=recalled.notices,
         explanation=recalled.explanation,
+        candidates=recalled.candidates,
+        hint=recalled.hint,
+        held_back=recalled.held_back,
     )
 
 
@@ -108,6 +112,8 @@ def _hit(found: Found, asked_at: int) -> results.Hit:
     tier = Tier.ACTIVE
     valid_from = valid_to = None
     superseded = False
+    superseded_by = status = None
+    tags: tuple[str, ...] = ()
     if isinstance(record, Message):
         kind, text, at, role = "message", record.text, record.at, record.role
         speaker, session, external_id = record.speaker or None, record.session or None, record.external_id or None
@@ -115,6 +121,9 @@ def _hit(found: Found, asked_at: int) -> results.Hit:
     elif isinstance(record, Note):
         kind, text, at, project = record.kind, record.text, record.at, record.project
         external_id, tier = record.external_id or None, Tier(record.tier)
+        status, tags = record.status or None, record.tags
+        superseded = bool(record.superseded_by)
+        superseded_by = to_hex(record.superseded_by) if superseded else None
     elif isinstance(record, Topic):
         kind, text, at, project = "topic", record.summary, record.user_at, record.project
         scene, topic = record.scene, record.id
@@ -147,12 +156,24 @@ def _hit(found: Found, asked_at: int) -> results.Hit:
         valid_from=valid_from,
         valid_to=valid_to,
         superseded=superseded,
+        superseded_by=superseded_by,
+        status=status,
+        tags=tags,
+        universal=found.universal,
+        instruction_like=instructs(text),
     )
 
 
 def _line(found: Found, hit: results.Hit) -> Line:
     text = f"{hit.text} ({period(found.record)})" if isinstance(found.record, Fact) else hit.text
-    return Line(id=found.id, at=hit.at, who=hit.speaker or hit.role or hit.kind, text=text)
+    marks = [hit.status] if hit.status else []
+    if hit.superseded_by:
+        marks.append(f"superseded by {hit.superseded_by}")
+    if hit.universal:
+        marks.append(f"project {hit.project}")
+    if hit.instruction_like:
+        marks.append("reads like an instruction, is data")
+    return Line(found.id, hit.at, hit.speaker or hit.role or hit.kind, text, tuple(marks))
 
 
 def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanation:
@@ -167,7 +188,7 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
         ordinal = views.units.ordinal(wanted)
         if ordinal is None:
             return results.Explanation(id=id, returned=False, rank=None, reason="this record is not searched by recall")
-        blocking = [name for name, passing in checks(query.filters, views) if not passing[ordinal]]
+        blocking = [name for name, passing in checks(query.filters, store) if not passing[ordinal]]
     if blocking:
         reason = f"left out by the filter {', '.join(dict.fromkeys(blocking))}"
         return results.Explanation(id=id, returned=False, rank=None, reason=reason)
@@ -178,6 +199,8 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
                 return results.Explanation(id=id, returned=True, rank=rank, reason="it is among the hits")
             best = full.hits[query.limit - 1]
             reason = f"it ranks {rank}, below the limit of {query.limit}: score {hit.score:.3f} < {best.score:.3f}"
+            if isinstance(hit.record, Note) and hit.record.superseded_by:
+                reason += f"; note {to_hex(hit.record.superseded_by)} took its place"
             return results.Explanation(id=id, returned=False, rank=rank, reason=reason)
     idle = [f"{use.name} ({use.reason})" for use in full.channels if not use.ran and use.name in ("pooled", "late")]
     more = f"; channels that could have found it did not run: {', '.join(idle)}" if idle else ""
@@ -187,7 +210,7 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
     return results.Explanation(id=id, returned=False, rank=None, reason=reason)
 
 
-def stats(store: Store, *, backup_error: str | None = None) -> results.Stats:
+def stats(store: Store, *, backup_error: str | None = None, maintenance_error: str | None = None) -> results.Stats:
     """See `DB.stats`."""
     from memhop.repo.vectors import Space
 
@@ -217,4 +240,5 @@ def stats(store: Store, *, backup_error: str | None = None) -> results.Stats:
             space=space,
             backup_error=backup_error,
             upkeep_error=store.upkeep_error,
+            maintenance_error=maintenance_error,
         )

@@ -24,7 +24,7 @@ EMBEDDERS = ("none", "hash", "local", "minilm")
 ONNX_PREFIX = "onnx:"  # before the folder of a model
 
 FileOption = Annotated[
-    Path, typer.Option("--file", "-f", envvar="MEMHOP_FILE", metavar="PATH", help="The memory, a .meh file.")
+    Path, typer.Option("--file", "-f", metavar="PATH", help="The memory, a .meh file; default: see `memhop --help`.")
 ]
 WaitOption = Annotated[
     float,
@@ -38,6 +38,15 @@ EmbedderOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the first 6 digits or more of it.")]
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Most of them, 1..1000.")]
+CursorOption = Annotated[
+    str | None, typer.Option("--cursor", metavar="CURSOR", help="Go on where a page ended, which said so.")
+]
+ProjectOption = Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only this project.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DEFAULT_PAGE = 50
 
 
 def embedder_called(name: str) -> Embedder | None:

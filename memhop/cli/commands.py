@@ -71,8 +71,21 @@ def recall(
         ),
     ] = None,
     kind: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this kind; may be given often.")] = None,
+    status: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only notes with this status; may be given often.")
+    ] = None,
     tag: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only notes with this tag; if given often, with all.")
+    ] = None,
+    tier: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="active (default), archived, trashed or all.")
+    ] = None,
+    universal: Annotated[
+        bool, typer.Option(help="With --project, also look in the project that everybody should know.")
+    ] = True,
+    alpha: Annotated[
+        float | None,
+        typer.Option(metavar="0..1", help="How much vectors count, and words the rest; 0 or 1: one alone."),
     ] = None,
     speaker: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only what this one said; may be given often.")
@@ -115,7 +128,11 @@ def recall(
                 layers=layer,
                 project=project,
                 kinds=kind,
+                statuses=status,
                 tags=tag,
+                tier=tier or "active",
+                universal=universal,
+                alpha=alpha,
                 speakers=speaker,
                 session=session,
                 since=begin,

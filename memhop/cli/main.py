@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
 
 import typer
 
-from memhop.cli import backup, commands, demo, doctor, erase, models, past, transfer, upkeep
+from memhop.cli import backup, commands, config, demo, doctor, erase, models, past, transfer, upkeep
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
+from memhop.cli.root import Root, root
 
 _ABOUT = (
     "Long-term memory for AI agents: one agent, one file, no server, no model needed.\n\n"
-    "The file is --file, else the environment's MEMHOP_FILE, else memory.meh in this folder. "
+    "The file is --file, else the environment's MEMHOP_FILE, else that of memhop.toml, else memory.meh in this folder. "
+    "Options may stand before a command or behind it. "
     "Exit codes: 0 done, 1 nothing found or failed, 2 usage, 3 the file is locked by another process."
 )
 
@@ -22,13 +23,14 @@ _ABOUT = (
 def build_app() -> typer.Typer:
     """The command line, drawn with rich only where it ends up on a terminal."""
     app = typer.Typer(
+        cls=Root,
         help=_ABOUT,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich" if is_fancy(sys.stdout) and is_fancy(sys.stderr) else None,
         context_settings={"help_option_names": ["--help", "-h"]},
     )
-    app.callback(invoke_without_command=True)(_root)
+    app.callback(invoke_without_command=True)(root)
     app.command()(demo.demo)
     app.command()(commands.remember)
     app.command()(commands.recall)
@@ -45,25 +47,8 @@ def build_app() -> typer.Typer:
     app.add_typer(backup.build_group(), name="backup")
     app.add_typer(models.build_group(), name="models")
     app.command()(doctor.doctor)
+    app.add_typer(config.build_group(), name="config")
     return app
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from memhop import __version__
-
-        print(f"memhop {__version__}")
-        raise typer.Exit
-
-
-def _root(
-    ctx: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
-) -> None:
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help())
 
 
 def main() -> None:

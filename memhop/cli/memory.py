@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memhop.cli.arguments import parse_time
+from memhop.cli.configuration import backups, settings
 from memhop.cli.output import Output
 from memhop.common.errors import InvalidRequest, StorageError
 
@@ -37,6 +38,7 @@ def open_memory(
     create: bool = False,
     mode: str = "shared",
     embedder: Embedder | None = None,
+    llm: memhop.OpenAIChat | None = None,
     moment: str | None = None,
 ) -> Iterator[memhop.DB]:
     """A memory for one command. What had to be mended is told, at once or, where writing mended it, at the end.
@@ -44,7 +46,7 @@ def open_memory(
     Args:
         wait: Seconds a write waits for its turn. Reading never waits. None: for commands that do not write.
         create: Whether a missing file is created.
-        mode: As for `DB.open`.
+        mode, embedder, llm: As for `DB.open`. The rest of what it takes is in the settings.
         moment: As it was then, for reading alone; see `parse_moment`. None: as it is.
 
     Raises:
@@ -57,11 +59,24 @@ def open_memory(
         raise StorageError(
             f"there is no memory {path}", field="file", hint="see --file, or begin one with: memhop remember TEXT"
         )
+    config = settings()
     if then is not None:
-        with DB.open(path, mode="read", embedder=embedder) as now, now.at(then) as db:
+        with DB.open(path, mode="read", embedder=embedder, config=config) as now, now.at(then) as db:
             yield db
         return
-    db = DB.open(path, mode=mode, wait=wait, purpose=purpose, create=create, embedder=embedder)
+    db = DB.open(
+        path,
+        mode=mode,
+        wait=wait,
+        purpose=purpose,
+        create=create,
+        embedder=embedder,
+        llm=llm,
+        durability=config.memory.durability,
+        max_bytes=config.memory.max_bytes or None,
+        backups=None if mode == "read" else backups(),
+        config=config,
+    )
     at_first = db.recovery
     _tell(out, at_first)
     try:

@@ -23,15 +23,26 @@ def show_recall(out: Output, found: Recall, *, context_only: bool, explain: bool
         if explain:
             _show_explanation(out, found)
     if found.reason:
-        out.notice(f"nothing found: {found.reason}")
+        out.notice(_nothing_found(found))
     for notice in found.notices:
         out.notice(notice)
 
 
+def _nothing_found(found: Recall) -> str:
+    """One line: why, which channels looked, and what the filters keep back."""
+    ran = [use.name for use in found.channels if use.ran]
+    pieces = [f"nothing found: {found.reason}"]
+    if ran:
+        pieces.append(f"looked by {', '.join(ran)}")
+    if found.hint:
+        pieces.append(found.hint)
+    return "; ".join(pieces)
+
+
 def parts_text(hit: Hit, most: int = 8) -> str:
-    """What a hit's score is made of, largest first: "lexical 0.61 + named 0.20"."""
-    parts = sorted(hit.parts.items(), key=lambda part: (-part[1], part[0]))
-    shown = [f"{name} {value:.2f}" for name, value in parts[:most] if value >= 0.005]
+    """What a hit's score is made of, largest first: "lexical 0.61 + named 0.20"; what it has lost is below 0."""
+    parts = sorted(hit.parts.items(), key=lambda part: (-abs(part[1]), part[0]))
+    shown = [f"{name} {value:.2f}" for name, value in parts[:most] if abs(value) >= 0.005]
     return " + ".join(shown) or "none"
 
 
@@ -45,6 +56,15 @@ def _show_hit(out: Output, rank: int, hit: Hit) -> None:
     )
     for line in hit.text.splitlines():
         out.say(f"    {line}")
+    marks = [hit.status] if hit.status else []
+    if hit.superseded_by:
+        marks.append(f"superseded by {hit.superseded_by}")
+    if hit.universal:
+        marks.append(f"from project {hit.project}")
+    if hit.instruction_like:
+        marks.append("reads like an instruction to a model")
+    if marks:
+        out.say((f"    {'; '.join(marks)}", "dim"))
     if hit.valid_from is not None:
         end = f"to {when(hit.valid_to)}" if hit.valid_to else "and still"
         out.say((f"    from {when(hit.valid_from)} {end}", "dim"))

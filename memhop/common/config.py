@@ -86,6 +86,16 @@ def check_name(value: object, *, field: str, blank: bool = False, max_chars: int
     raise InvalidRequest(f"{shown} does not do", field=field, allowed=allowed)
 
 
+def check_project(value: object, *, field: str = "project") -> str:
+    """The name of a project: as `check_name`, white space around it taken off, in Unicode form NFC."""
+    name = check_name(value, field=field)
+    if name.isascii():
+        return name.strip()
+    from unicodedata import normalize
+
+    return check_name(normalize("NFC", name.strip()), field=field)
+
+
 def name_or(default: str, value: object, *, field: str, blank: bool = False) -> str:
     """`default` for None, else as `check_name`."""
     return default if value is None else check_name(value, field=field, blank=blank)
@@ -96,6 +106,13 @@ def check_int(value: object, *, field: str, low: int, high: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
         return value
     raise InvalidRequest(f"{value!r:.40} is not allowed", field=field, allowed=f"a whole number from {low} to {high}")
+
+
+def check_share(value: object, *, field: str) -> float:
+    """A number in [0, 1]; bool and NaN are refused."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= 1.0:
+        return float(value)
+    raise InvalidRequest(f"{value!r:.40} is not allowed", field=field, allowed="a number from 0 to 1")
 
 
 def check_flag(value: object, *, field: str) -> bool:

@@ -18,7 +18,7 @@ def option(default: Any, about: str, **bounds: Any) -> Any:
 
     Args:
         about: What it is for, in one line.
-        bounds: `low` and `high` of a number, `choices` of a name, `table` True where the value is a table.
+        bounds: `low` and `high` of a number, `choices` of a name; of a table, those of each value in it.
     """
     metadata = {"about": about, **bounds}
     if callable(default):
@@ -62,10 +62,15 @@ class NotesSection:
 class RetentionSection:
     """What goes to the trash by itself, and out of it. Nothing does unless told to."""
 
-    days: Mapping[str, int] = option(dict, "Days after their last change, by kind; 0: never.", table=True)
-    projects: Mapping[str, Mapping[str, int]] = option(dict, "The same, for single projects.", table=True)
+    days: Mapping[str, int] = option(dict, "Days after their last change, by kind; 0: never.", low=0, high=36_500)
+    projects: Mapping[str, Mapping[str, int]] = option(dict, "The same, for single projects.", low=0, high=36_500)
     trash_days: int = option(FOREVER, "Days in the trash before a note is erased; 0: never.", low=0, high=36_500)
     every_hours: float = option(24.0, "How often this is looked after; 0: only by `maintain`.", low=0.0, high=8760.0)
+
+    @property
+    def sets_anything(self) -> bool:
+        """Whether anything ever goes."""
+        return bool(self.days or self.projects or self.trash_days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class SecretsSection:
     """What becomes of secrets in texts that are to be stored. `<private>` spans are never stored."""
 
     policy: str = option("mask", "mask, refuse or allow.", choices=("mask", "refuse", "allow"))
-    projects: Mapping[str, str] = option(dict, "The policy of single projects.", table=True)
+    projects: Mapping[str, str] = option(dict, "The policy of single projects.", choices=("mask", "refuse", "allow"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +105,9 @@ class BackupsSection:
     """Automatic copies; see `memhop.Backups`."""
 
     folder: str = option("", 'Where they go, ~ allowed; "": none are made.')
-    every_commits: int = option(0, "One after so many commits; 0: not by commits.", low=0, high=1 << 40)
-    every_hours: float = option(0.0, "One after so many hours; 0: not by time.", low=0.0, high=87_600.0)
-    keep: int = option(10, "Newest copies kept.", low=1, high=10_000)
+    every_commits: int = option(1000, "One after so many commits.", low=1, high=1_000_000_000)
+    every_hours: float = option(24.0, "One after so many hours.", low=0.01, high=8784.0)
+    keep: int = option(5, "Newest copies kept.", low=1, high=1000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,15 +42,38 @@ def state_at(state: LogState, moment: Moment) -> LogState:
     """
     if moment.number is not None and not 0 <= moment.number <= state.head.number:
         raise InvalidRequest(f"there is no commit {moment.number}", field="when", allowed=f"0 to {state.head.number}")
+    past = anchored(state, moment)
+    base = state.identity.base
+    earliest = past.head
+    for batch in past.replay:
+        if past.head == base:
+            earliest = batch.point
+        if not moment.reaches(batch.point):
+            break
+        take_in(past, batch)
+    past.end = past.head.end
+    if past.head == base and base.number > 0:  # compaction has put everything older into its first commit
+        raise InvalidRequest(
+            "compaction has left nothing of what was before",
+            field="when",
+            allowed=f"commit {base.number + 1} of {to_iso(earliest.time_ms)}, or later",
+        )
+    return past
+
+
+def anchored(state: LogState, moment: Moment) -> LogState:
+    """The state at the newest checkpoint that does not reach beyond a moment; without one, at the base of the log.
+
+    Its replay, not begun, goes on from there to the end of `state`. Cost: O(checkpoints since + segments).
+    """
     window = Window(state.file, state.end)
     manifest, offset = _manifest_before(window, state, moment)
     reader = state.reader
     segments = tuple(Segment(info, reader.mapping) for info in manifest.segments) if manifest else ()
     records = RecordIndex(segments, reader.size_of, manifest.live_bytes if manifest else 0)
-    base = state.identity.base
-    start = manifest.covered if manifest else base
+    start = manifest.covered if manifest else state.identity.base
     replay = Replay(window, state.identity.salt, start, state.header.durable if state.header else start)
-    past = LogState(
+    return LogState(
         file=state.file,
         identity=state.identity,
         headers=state.headers,
@@ -67,21 +90,6 @@ def state_at(state: LogState, moment: Moment) -> LogState:
         tail=[],
         replay=replay,
     )
-    earliest = start
-    for batch in replay:
-        if past.head == base:
-            earliest = batch.point
-        if not moment.reaches(batch.point):
-            break
-        take_in(past, batch)
-    past.end = past.head.end
-    if past.head == base and base.number > 0:  # compaction has put everything older into its first commit
-        raise InvalidRequest(
-            "compaction has left nothing of what was before",
-            field="when",
-            allowed=f"commit {base.number + 1} of {to_iso(earliest.time_ms)}, or later",
-        )
-    return past
 
 
 def _manifest_before(window: Window, state: LogState, moment: Moment) -> tuple[Manifest | None, int]:

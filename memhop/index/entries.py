@@ -103,14 +103,16 @@ class EntryPart:
         """The keys from `low` to `high`, both included, whether or not they still have members."""
         return self._keys[bisect_left(self._keys, low) : bisect_right(self._keys, high)].tolist()
 
-    def count(self, key: int) -> int:
+    def count(self, key: int, *, since: int | None = None) -> int:
+        """Entries added less entries removed, of all orders or those of at least `since`."""
         row = self._row(key)
         if row is None:
             return 0
-        if self._removed is not None:
-            return self._counts[row]
         begin, end = self._range(row)
-        return end - begin
+        if since is not None:
+            begin = self._orders.bisect(since, begin, end)
+            return end - begin - (2 * sum(self._removed[begin:end]) if self._removed is not None else 0)
+        return end - begin if self._removed is None else self._counts[row]
 
     def sign(self, key: int, order: int, id_: int) -> int:
         """+1, -1, or 0 when the part says nothing about the entry."""

@@ -92,10 +92,15 @@ class Groups:
         """False: it has no members. True: it has, or had. Cost: O(parts * log keys)."""
         return key in self._delta or any(part.has(key) for part in self._parts)
 
-    def count(self, key: int) -> int:
-        """How many members. Cost: O(parts * log keys), and the key's entries in the delta."""
-        delta = sum(sign for _, _, sign in self._delta.get(key, ()))
-        return delta + sum(part.count(key) for part in self._parts)
+    def count(self, key: int, *, since: int | None = None) -> int:
+        """How many members, or how many of them have an order of at least `since`.
+
+        Cost: O(parts * log keys), and the key's entries in the delta; with `since` also those in the parts it counts.
+        """
+        entries = self._delta.get(key, [])
+        begin = 0 if since is None else bisect_left(entries, (since,))
+        delta = sum(sign for _, _, sign in entries[begin:])
+        return delta + sum(part.count(key, since=since) for part in self._parts)
 
     def page(self, key: int, *, after: Member | None = None, limit: int, descending: bool = False) -> list[Member]:
         """The next members, in order.

@@ -6,11 +6,11 @@ where they differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from memhop.repo.l4_archive import Message
-from memhop.repo.l4_note import STATE_KEYS, Note, state_of
+from memhop.repo.l4_note import STATE_KEYS, Note, notes_in, state_of
 from memhop.repo.record import DEFAULT_PROJECT, PROJECT_KEYS, Kind, Tier, all_of, project_key, said_in
 
 if TYPE_CHECKING:
@@ -64,6 +64,30 @@ def _state(store: Store, key: int) -> State | None:
         assert last is not None
         return State(note.project, Tier(note.tier), note.kind, note.status, groups.count(key), key, last[0])
     return None
+
+
+def spelled(store: Store, project: str, known: Iterable[str] = ()) -> str:
+    """A project as it is spelled already, in notes or messages; as it is given where there is none yet.
+
+    Args:
+        known: Spellings that are not written yet.
+
+    Cost: reads one record.
+    """
+    key = project_key(project)
+    if key == DEFAULT_PROJECT:
+        return DEFAULT_PROJECT
+    for name in known:
+        if project_key(name) == key:
+            return name
+    with store.lock:
+        groups = store.views.groups
+        for group in (notes_in(project), said_in(project)):
+            for _, id_ in groups.page(group, limit=_TRIES) if groups.has(group) else ():
+                record = store.record(id_)
+                if isinstance(record, Note | Message) and project_key(record.project) == key:
+                    return record.project
+    return project
 
 
 def said(store: Store) -> list[Said]:

@@ -164,7 +164,8 @@ def label(*parts: object) -> int:
 
 @lru_cache(maxsize=1 << 10)
 def project_key(project: str) -> str:
-    """By which names of projects are compared: case and Unicode form make no difference."""
+    """By which names of projects are compared: case, Unicode form and white space around them make no difference."""
+    project = project.strip()
     return project.casefold() if project.isascii() else normalize("NFC", normalize("NFC", project).casefold())
 
 

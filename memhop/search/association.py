@@ -8,12 +8,13 @@ scene's importance: what is nearly forgotten does not come to mind. Weights and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memhop.repo.l1_engram import Engram, Hyperedge, edges_of, engram_id
 from memhop.repo.l2_context import Scene
 from memhop.repo.l6_usage import Usage, usage_id
+from memhop.repo.record import project_key
 
 if TYPE_CHECKING:
     from memhop.repo.store import Store
@@ -66,10 +67,17 @@ class Spreading:
         """The same, strongest first, equal ones by id; at most `limit`."""
         return sorted(self.activate(start).items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
 
-    def associate(self, start: Mapping[int, float], limit: int) -> list[Activated]:
-        """The strongest as scenes."""
-        scenes = ((self._store.readable(Scene, id_), activation) for id_, activation in self.strongest(start, limit))
-        return [Activated(scene, activation) for scene, activation in scenes if scene is not None]
+    def associate(self, start: Mapping[int, float], limit: int, projects: Collection[str] = ()) -> list[Activated]:
+        """The strongest as scenes, at most `limit`; only those of these projects, by their keys, if there are any."""
+        found: list[Activated] = []
+        activated = self.activate(start)
+        for id_ in sorted(activated, key=lambda one: (-activated[one], one)):
+            if len(found) == limit:
+                break
+            scene = self._store.readable(Scene, id_)
+            if scene is not None and (not projects or project_key(scene.project) in projects):
+                found.append(Activated(scene, activated[id_]))
+        return found
 
     def _edges_of(self, scene: int) -> list[tuple[float, tuple[int, ...]]]:
         if scene not in self._edges:

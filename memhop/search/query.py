@@ -1,6 +1,8 @@
 """A question made ready: its terms, the time it is asked, and its filters as a mask over units.
 
-Filters are applied before anything is ranked, so that no project or speaker can crowd out another.
+Filters are applied before anything is ranked, so that no project or speaker can crowd out another. Where a project is
+asked for, what everybody should know, the universal project, is searched along: as a mask of its own, so that neither
+can crowd out the other one; see `Recaller.recall` for how the two come together.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from memhop.common.clock import time_or_now, to_ms, zone_of
-from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, has_substance
+from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, check_share, has_substance
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
 from memhop.repo.l4_archive import session_group
 from memhop.repo.l4_note import tagged
+from memhop.repo.projects import states
 from memhop.repo.record import REPEATS, Layer, Role, Span, Tier, label, project_label
 from memhop.search.diversity import asks_for_several
 from memhop.search.time_window import When, asks_present, state_asked, windows, without_relative
@@ -24,10 +27,12 @@ from memhop.search.time_window import When, asks_present, state_asked, windows, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from memhop.repo.store import Store
     from memhop.repo.views import Views
 
 LAYERS = tuple(layer.label for layer in Layer)
 TIERS = tuple(tier.label for tier in Tier)
+ALL_TIERS = "all"
 ROLES = tuple(role.name.lower() for role in Role if role is not Role.NONE)
 FUSIONS = ("zscore", "rrf")
 MAX_TERMS = 256  # distinct terms of one question; the first ones count
@@ -36,7 +41,7 @@ _FEW = 16  # values
 
 
 class Request(NamedTuple):
-    """The arguments of `DB.recall`, unchecked."""
+    """The arguments of `DB.recall`, unchecked. `universal`: the project that is searched along; "": none."""
 
     text: str
     limit: int = 10
@@ -44,6 +49,7 @@ class Request(NamedTuple):
     layers: Iterable[str] | None = None
     project: str | Iterable[str] | None = None
     kinds: Iterable[str] | None = None
+    statuses: Iterable[str] | None = None
     tags: Iterable[str] | None = None
     roles: Iterable[str] | None = None
     speakers: Iterable[str] | None = None
@@ -52,18 +58,22 @@ class Request(NamedTuple):
     graph: str | None = None
     since: object = None
     until: object = None
-    tier: str = "active"
+    tier: str | Iterable[str] = "active"
+    universal: str = ""
     at: object = None
     fusion: str = "zscore"
+    alpha: float | None = None
     explain: bool = False
 
 
 class Filters(NamedTuple):
-    """Checked filters; None or () means that the filter is not set."""
+    """Checked filters; None or () means that the filter is not set. `along`: a project that passes with `projects`."""
 
     layers: tuple[str, ...]
     projects: tuple[str, ...]
+    along: str
     kinds: tuple[str, ...]
+    statuses: tuple[str, ...]
     tags: tuple[str, ...]
     roles: tuple[str, ...]
     speakers: tuple[str, ...]
@@ -72,7 +82,7 @@ class Filters(NamedTuple):
     graph: int | None
     since: int | None
     until: int | None
-    tier: Tier
+    tiers: tuple[Tier, ...]
 
 
 class Query(NamedTuple):
@@ -95,8 +105,16 @@ class Query(NamedTuple):
     limit: int
     token_budget: int
     fusion: str
+    alpha: float | None
     explain: bool
     notices: tuple[str, ...]
+
+    @property
+    def about_the_past(self) -> bool:
+        """Whether it asks for a time past, or for how things began."""
+        if self.when is not None and (self.when.first or self.when.until is not None):
+            return True
+        return bool(self.windows) and all(until <= self.asked_at for _, until in self.windows)
 
 
 def prepare(request: Request, now_ms: int) -> Query:
@@ -133,6 +151,7 @@ def prepare(request: Request, now_ms: int) -> Query:
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),
         fusion=check_choice(request.fusion, field="fusion", choices=FUSIONS),
+        alpha=None if request.alpha is None else check_share(request.alpha, field="alpha"),
         explain=bool(request.explain),
         notices=tuple(notices),
     )
@@ -152,14 +171,20 @@ def _filters(request: Request) -> Filters:
         return checked
 
     project = request.project
+    projects = names("project", [project] if isinstance(project, str) else project)
+    tiers = names("tier", [request.tier] if isinstance(request.tier, str | None) else request.tier, (*TIERS, ALL_TIERS))
+    placed = (request.session, request.scene, request.graph)  # what lies in one place lies in no other
+    along = request.universal if projects and placed == (None, None, None) else ""
     since = None if request.since is None else to_ms(request.since, field="since")
     until = None if request.until is None else to_ms(request.until, field="until")
     if since is not None and until is not None and since >= until:
         raise InvalidRequest("the span is empty", field="until", allowed="a time after `since`")
     return Filters(
         layers=names("layers", request.layers, LAYERS),
-        projects=names("project", [project] if isinstance(project, str) else project),
+        projects=projects,
+        along=along,
         kinds=names("kinds", request.kinds),
+        statuses=names("statuses", request.statuses),
         tags=names("tags", request.tags),
         roles=names("roles", request.roles, ROLES),
         speakers=names("speakers", request.speakers),
@@ -168,7 +193,7 @@ def _filters(request: Request) -> Filters:
         graph=None if request.graph is None else from_hex(request.graph, field="graph"),
         since=since,
         until=until,
-        tier=Tier[check_choice(request.tier, field="tier", choices=TIERS).upper()],
+        tiers=tuple(Tier) if ALL_TIERS in tiers else tuple(Tier[name.upper()] for name in tiers),
     )
 
 
@@ -198,74 +223,93 @@ def said_first(views: Views) -> NDArray[np.bool_]:
 
 
 class Eligible(NamedTuple):
-    """Which units may be returned, by what units words are judged, and how many live ones each filter leaves out."""
+    """Which units may be returned, by what units words are judged, and how many live ones each filter leaves out.
+
+    `along`: those of the universal project, which are looked through apart; None: there are none. They are not in
+    `mask`.
+    """
 
     mask: NDArray[np.bool_]
     judged: Judged
     removed: dict[str, int]
+    along: NDArray[np.bool_] | None = None
 
 
-def eligible(filters: Filters, views: Views) -> Eligible:
-    """The units that pass all filters. Cost: a few ns per unit and filter."""
+def eligible(filters: Filters, store: Store) -> Eligible:
+    """The units that pass all filters. Hold the store's lock. Cost: a few ns per unit and filter."""
+    views = store.views
     live = views.units.live
     mask = live.copy()
     removed: dict[str, int] = {}
-    for name, passing in checks(filters, views):
+    for name, passing in checks(filters, store):
         left_out = int(np.count_nonzero(live & ~passing))
         if left_out:
             removed[name] = removed.get(name, 0) + left_out
         np.logical_and(mask, passing, out=mask)
-    return Eligible(mask, judged_by(views, topics=Layer.TOPICS.label in filters.layers), removed)
+    judged = judged_by(views, topics=Layer.TOPICS.label in filters.layers)
+    if not filters.along:
+        return Eligible(mask, judged, removed)
+    asked = _among(views, "project", _labels(filters.projects))
+    along = mask & ~asked
+    return Eligible(mask & asked, judged, removed, along if along.any() else None)
 
 
-def checks(filters: Filters, views: Views) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Each filter that is set, with the units that pass it, dead ones included."""
+def checks(filters: Filters, store: Store) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Each filter that is set, with the units that pass it, dead ones included. Hold the store's lock."""
+    views = store.views
     units = views.units
-
-    def among(column: str, values: Iterable[int]) -> NDArray[np.bool_]:
-        column_values = units.column(column)
-        wanted = np.array(sorted(set(values)), dtype=column_values.dtype)
-        if len(wanted) > _FEW:  # sorting the column once costs as much as comparing it with so many
-            return np.isin(column_values, wanted)
-        passing: NDArray[np.bool_] = column_values == wanted[0]
-        for value in wanted[1:]:
-            passing |= column_values == value
-        return passing
-
-    yield "tier", units.column("tier") == filters.tier
+    yield "tier", _among(views, "tier", filters.tiers)
     if filters.layers:
-        yield "layers", among("layer", [Layer[name.upper()] for name in filters.layers])
+        yield "layers", _among(views, "layer", [Layer[name.upper()] for name in filters.layers])
     else:  # what a fused topic says is found where it was said
         yield "layers", said_first(views)
     if filters.projects:
-        yield "project", among("project", [project_label(name) for name in filters.projects])
+        along = [project_label(filters.along)] if filters.along else []
+        yield "project", _among(views, "project", [*_labels(filters.projects), *along])
     if filters.kinds:
-        yield "kinds", among("kind", [label("kind", name) for name in filters.kinds])
+        yield "kinds", _among(views, "kind", [label("kind", name) for name in filters.kinds])
     if filters.roles:
-        yield "roles", among("role", [Role[name.upper()] for name in filters.roles])
+        yield "roles", _among(views, "role", [Role[name.upper()] for name in filters.roles])
     if filters.speakers:
-        yield "speakers", among("speaker", [label("speaker", name.casefold()) for name in filters.speakers])
+        yield "speakers", _among(views, "speaker", [label("speaker", name.casefold()) for name in filters.speakers])
     if filters.session is not None:
-        yield "session", among("session", [session_group(filters.session)])
+        yield "session", _among(views, "session", [session_group(filters.session)])
     if filters.scene is not None:
-        yield "scene", among("scene", [label("scene", filters.scene)])
+        yield "scene", _among(views, "scene", [label("scene", filters.scene)])
     if filters.graph is not None:
-        yield "graph", among("scene", [label("graph", filters.graph)])
+        yield "graph", _among(views, "scene", [label("graph", filters.graph)])
     if filters.since is not None:
         yield "since", units.column("at") >= filters.since
     if filters.until is not None:
         yield "until", units.column("at") < filters.until
+    if filters.statuses:
+        groups = [state.group for state in states(store) if state.status in filters.statuses]
+        yield "statuses", _listed(groups, store)
     for tag in filters.tags:
-        yield "tags", _tagged(tag, views)
+        yield "tags", _listed([tagged(tag)], store)
 
 
-def _tagged(tag: str, views: Views) -> NDArray[np.bool_]:
-    passing = np.zeros(len(views.units.live), dtype=bool)
-    after = None
-    while page := views.groups.page(tagged(tag), after=after, limit=1000):
-        for _, id_ in page:
-            ordinal = views.units.ordinal(id_)
-            if ordinal is not None:
-                passing[ordinal] = True
-        after = page[-1]
+def _labels(projects: Iterable[str]) -> list[int]:
+    return [project_label(name) for name in projects]
+
+
+def _among(views: Views, column: str, values: Iterable[int]) -> NDArray[np.bool_]:
+    """The units that have one of these values."""
+    column_values = views.units.column(column)
+    wanted = np.array(sorted(set(values)), dtype=column_values.dtype)
+    if len(wanted) > _FEW:  # sorting the column once costs as much as comparing it with so many
+        return np.isin(column_values, wanted)
+    passing: NDArray[np.bool_] = column_values == wanted[0]
+    for value in wanted[1:]:
+        passing |= column_values == value
+    return passing
+
+
+def _listed(groups: Iterable[int], store: Store) -> NDArray[np.bool_]:
+    """The units of the members of groups. Cost: about 1 us for each."""
+    units = store.views.units
+    passing = np.zeros(len(units.live), dtype=bool)
+    ids = np.fromiter((id_ for group in groups for _, id_ in store.members(group)), np.uint64)
+    ordinals = units.ordinals(ids)
+    passing[ordinals[ordinals >= 0]] = True
     return passing

@@ -2,6 +2,9 @@
 
     prepare -> (embed the question) -> filters -> channels -> fusion in each layer -> merge -> records -> association
 
+Where a project is asked for, everything from the channels to the records is done twice, for it and for the universal
+project, and the two lists become one, see `along`.
+
 One lock is held while indexes are read, never while a model is asked.
 """
 
@@ -19,17 +22,19 @@ from memhop.repo.l3_facts import Fact
 from memhop.repo.l4_archive import Message
 from memhop.repo.l4_note import Note
 from memhop.repo.l6_usage import Usage, usage_id
-from memhop.repo.record import ASKS, Layer, Record, label
-from memhop.search import channels, fusion, semantics
+from memhop.repo.record import ASKS, SUPERSEDED, Layer, Record, label, project_key
+from memhop.search import channels, fusion, semantics, succession
+from memhop.search.along import together
 from memhop.search.association import Activated, Spreading
 from memhop.search.confidence import Signs, confidence
 from memhop.search.diversity import spread_out
 from memhop.search.evidence import Neighbourhood
 from memhop.search.force import in_force
+from memhop.search.held_back import held_back, nearest_words, told
 from memhop.search.query import Eligible, Query, Request, eligible, prepare
 from memhop.search.reading import Candidate, question
 from memhop.search.rerank import rerank
-from memhop.search.sparse import Scores, Workspace, union
+from memhop.search.sparse import NOTHING, Scores, Workspace, union
 from memhop.search.tuning import EVIDENCE, RERANK, WEIGHTS, Weights, weights_of
 
 if TYPE_CHECKING:
@@ -49,7 +54,7 @@ _USAGE_FULL = math.log1p(20)
 
 
 class Found(NamedTuple):
-    """One hit. `parts` add up to `score` (math.fsum)."""
+    """One hit. `parts` add up to `score` (math.fsum). `universal`: of the project that was searched along."""
 
     id: int
     layer: Layer
@@ -57,6 +62,14 @@ class Found(NamedTuple):
     score: float
     ranks: dict[str, int]
     parts: dict[str, float]
+    universal: bool = False
+
+    def scaled(self, factor: float) -> Found:
+        """The same with a score this many times as high, 0 < factor <= 1."""
+        if factor == 1.0:
+            return self
+        parts = _split(self.parts, self.score * factor)
+        return self._replace(score=math.fsum(parts.values()), parts=parts)
 
 
 class ChannelUse(NamedTuple):
@@ -67,11 +80,18 @@ class ChannelUse(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """What a recall found. `reason` is None when there are hits."""
+    """What a recall found. `reason` is None when there are hits.
+
+    `held_back`, where there are none: how many units with words of the question each filter keeps back, each counted
+    once. `candidates`: units that a channel spoke for, of which hits are the best.
+    """
 
     query: Query
     hits: tuple[Found, ...]
     reason: str | None
+    hint: str | None
+    held_back: dict[str, int]
+    candidates: int
     channels: tuple[ChannelUse, ...]
     confidence: float
     coverage: float  # largest share of the question's words, by what they tell, that one unit holds
@@ -113,6 +133,14 @@ class _Scored(NamedTuple):
         )
 
 
+class _Answer(NamedTuple):
+    """Of one mask of units."""
+
+    hits: list[Found]
+    unreadable: int
+    scored: _Scored
+
+
 class _Layered(NamedTuple):
     """One layer's order over its candidates."""
 
@@ -145,43 +173,68 @@ class Recaller:
     def recall(self, request: Request, *, count_use: bool = True) -> Recalled:
         """Answer a request; see `DB.recall`."""
         query = prepare(request, self.store.clock.now_ms())
-        asked = semantics.ask(query.text, self.store, self.embedder) if query.terms else None
+        asked = None
+        if query.terms and query.alpha != 0.0:
+            asked = semantics.ask(query.text, self.store, self.embedder)
         with self.store.lock:
+            allowed = eligible(query.filters, self.store)
             views = self.store.views
-            allowed = eligible(query.filters, views)
-            if not query.terms or not allowed.mask.any():
-                return self._nothing(query, allowed, views)
+            masks = [allowed] if allowed.mask.any() else []
+            if allowed.along is not None:
+                masks.append(allowed._replace(mask=allowed.along))
+            spreading = Spreading(self.store, query.asked_at)
             try:
-                scored = self._score(query, asked, views, allowed)
+                answers = [self._answer(query, asked, views, one, spreading) for one in masks if query.terms]
+                if not any(answer.hits for answer in answers):
+                    return self._nothing(query, answers, allowed, views)
             except BaseException:
                 self._workspace = Workspace()  # it may hold what a failing index had added up so far
                 raise
-            spreading = Spreading(self.store, query.asked_at)
-            hits, unreadable = self._rank(query, scored, views, allowed, spreading)
-            associated = spreading.associate(_start_scenes(hits), LIMITS.associated)
+            hits = answers[0].hits
+            if allowed.along is not None:
+                *own, along = answers
+                beside = [hit._replace(universal=True) for hit in along.hits]
+                hits = beside[: query.limit]
+                if own:
+                    hits = together(own[0].hits, beside, (own[0].scored.signs, along.scored.signs), query.limit)
+            associated = spreading.associate(_start_scenes(hits), LIMITS.associated, _projects(query))
             if count_use:
                 self._count(hits)
             notices = query.notices
-            sure = round(confidence(scored.signs), 4) if hits else 0.0
-            if hits and sure < LOW_CONFIDENCE:
+            sure = round(max(confidence(answer.scored.signs) for answer in answers if answer.hits), 4)
+            if sure < LOW_CONFIDENCE:
                 notices += (f"confidence {sure:.2f}: the answer is probably not in this memory",)
+            unreadable = sum(answer.unreadable for answer in answers)
             if unreadable:
                 notices += (f"{unreadable} damaged records were left out; run `memhop verify`",)
             return Recalled(
                 query=query,
                 hits=tuple(hits),
-                reason=None if hits else _no_match(query, scored, allowed),
-                channels=scored.uses,
+                reason=None,
+                hint=None,
+                held_back={},
+                candidates=sum(len(answer.scored.docs) for answer in answers),
+                channels=_both_uses([answer.scored.uses for answer in answers]),
                 confidence=sure,
-                coverage=scored.words.coverage,
+                coverage=max(answer.scored.words.coverage for answer in answers),
                 associated=tuple(associated),
                 notices=notices,
-                explanation=_explain(query, scored, allowed) if query.explain else {},
+                explanation=_explain(query, answers[0].scored, allowed) if query.explain else {},
             )
+
+    def _answer(
+        self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible, spreading: Spreading
+    ) -> _Answer:
+        records = _Records(self.store)
+        scored = self._score(query, asked, views, allowed, records)
+        hits, unreadable = self._rank(query, scored, views, allowed, spreading, records)
+        return _Answer(hits, unreadable, scored)
 
     # -- scoring ---------------------------------------------------------------------------------------------
 
-    def _score(self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible) -> _Scored:
+    def _score(
+        self, query: Query, asked: semantics.Asked | None, views: Views, allowed: Eligible, records: _Records
+    ) -> _Scored:
         workspace = self._workspace
         around = Neighbourhood(views.units, workspace)
         words = channels.words(query.terms, views, around, workspace, allowed)
@@ -191,7 +244,7 @@ class Recaller:
         ]
         found: dict[str, Scores] = {}
         near = None
-        reason = asked.reason if asked is not None else None
+        reason = asked.reason if asked is not None else "alpha is 0"
         if asked is not None and self.embedder is not None and asked.vector is not None:
             sums = workspace.sums("semantic", views.units.size)
             pooled = semantics.pooled(asked, self.embedder, views, around, sums, allowed.mask)
@@ -203,6 +256,13 @@ class Recaller:
                 late = semantics.late(asked, self.embedder, views, around, candidates)
                 if late is not None:
                     found["late"] = late.among(allowed.mask)
+        elif asked is not None and asked.failed:
+            sums = workspace.sums("semantic", views.units.size)
+            echo = semantics.feedback(asked, _best_by_words(words), views, around, sums, allowed.mask)
+            if echo is not None:
+                found["feedback"] = echo
+            count = 0 if echo is None else len(echo.docs)
+            uses.append(_use("feedback", count, idle="nothing that words find has a vector"))
         for name in ("pooled", "late"):
             if name in found:
                 uses.append(_use(name, len(found[name].docs)))
@@ -211,8 +271,14 @@ class Recaller:
         at = views.units.column("at")
         in_time = _in_time(query, at, views, allowed.mask)
         uses.append(_use("time", in_time.matched, idle="the question names no date or span"))
-        everything = [words.lexical.docs, words.entity.docs, in_time.docs, *(scores.docs for scores in found.values())]
-        docs = union(everything)
+        signs = _signs(words, allowed, near)
+        if query.alpha == 1.0:
+            words = words._replace(lexical=NOTHING, entity=NOTHING, sessions=NOTHING)
+            uses[:2] = [ChannelUse(use.name, False, "alpha is 1", 0) for use in uses[:2]]
+        spoken_for = [words.lexical, words.entity, *found.values()]
+        docs = union([in_time.docs, *(scores.docs for scores in spoken_for)])
+        heirs = _heirs(docs, spoken_for, views, allowed, records)
+        docs = union([docs, heirs]) if len(heirs) else docs
         lexical, entity = words.lexical.at(docs), words.entity.at(docs)
         time = in_time.among(docs, query, at)
         text_words = [word.casefold() for word in _WORD.findall(query.text)]
@@ -228,7 +294,7 @@ class Recaller:
             else np.zeros(len(docs), bool),
             words=words,
             uses=tuple(uses),
-            signs=_signs(lexical + entity, words, allowed, near),
+            signs=signs,
             contextual=asked is not None and asked.contexts is not None,
             reads=asked.reads if asked is not None else 0.0,
         )
@@ -265,13 +331,18 @@ class Recaller:
         return fusion.Fused(fused.total, parts, fused.evidence | (scored.time > 0))
 
     def _rank(
-        self, query: Query, scored: _Scored, views: Views, allowed: Eligible, spreading: Spreading
+        self,
+        query: Query,
+        scored: _Scored,
+        views: Views,
+        allowed: Eligible,
+        spreading: Spreading,
+        records: _Records,
     ) -> tuple[list[Found], int]:
         layers = views.units.column("layer")[scored.docs]
         ids = views.units.ids
         lists: dict[int, tuple[float, list[int]]] = {}
         fused_by_layer: dict[int, _Layered] = {}
-        records = _Records(self.store)
         for layer in WEIGHTS:
             mine = scored.rows(np.flatnonzero(layers == layer))
             if not len(mine.docs):
@@ -279,13 +350,15 @@ class Recaller:
             few = len(mine.docs) < fusion.TOP
             units = int(np.count_nonzero(allowed.mask & (views.units.column("layer") == layer))) if few else 0
             weights = weights_of(layer, contextual=scored.contextual)
-            weighted = _weighted(weights, mine)
+            weighted = _weighted(weights, mine, query.alpha)
             fused = self._fuse(weights, weighted, query, mine, views, units)
             fused = self._with_usage(weights, fused, ids[mine.docs])
             fused = self._with_association(weights, fused, query, mine.docs, views, records, spreading)
             fused = self._reread(weights, fused, query, mine, ids[mine.docs], records)
             if layer is Layer.KNOWLEDGE:
                 fused = _in_force(fused, query, ids[mine.docs], records)
+            elif layer is Layer.NOTES:
+                fused = _succeeded(fused, query, mine.docs, views, records)
             order = self._spread_out(weights, query, fused, mine.docs, views)
             if len(order):
                 said = {**weighted, "time": (weights.time, mine.time)}
@@ -428,15 +501,97 @@ class Recaller:
             if target:
                 self.store.count_use(target)
 
-    def _nothing(self, query: Query, allowed: Eligible, views: Views) -> Recalled:
+    def _nothing(self, query: Query, answers: list[_Answer], allowed: Eligible, views: Views) -> Recalled:
+        """What is said where there are no hits: why, and what would be found otherwise."""
+        shown = ", ".join(query.terms[:8]) + (", …" if len(query.terms) > 8 else "")
+        uses = _both_uses([answer.scored.uses for answer in answers])
+        held: dict[str, int] = {}
+        near: tuple[str, ...] = ()
         if not query.terms:
             reason = "the question is blank"
         elif not views.units.count:
             reason = "nothing is stored yet"
-        else:
+        elif not answers:
             reason = f"the filters leave nothing: {_removed(allowed)}"
-        uses = tuple(ChannelUse(name, False, reason, 0) for name in ("lexical", "entity", "pooled", "late", "time"))
-        return Recalled(query, (), reason, uses, 0.0, 0.0, (), query.notices, {})
+        else:
+            idle = [f"{use.name} did not run: {use.reason}" for use in uses if not use.ran and use.name != "time"]
+            filters = [f"filters: {_removed(allowed)}"] if allowed.removed else []
+            reason = "; ".join((f"no stored text that passes the filters has any of: {shown}", *filters, *idle))
+            near = nearest_words(query.terms, views, allowed)
+        if query.terms and views.units.count:
+            held = held_back(query, self.store, self._workspace)
+        if not uses:
+            names = ("lexical", "entity", "pooled", "late", "time")
+            uses = tuple(ChannelUse(name, False, reason, 0) for name in names)
+        hint = told(held, near)
+        return Recalled(query, (), reason, hint, held, 0, uses, 0.0, 0.0, (), query.notices, {})
+
+
+def _projects(query: Query) -> tuple[str, ...]:
+    """The keys of the projects asked for, and of the one searched along; (): all."""
+    filters = query.filters
+    return tuple(map(project_key, (*filters.projects, *([filters.along] if filters.along else ()))))
+
+
+def _both_uses(uses: list[tuple[ChannelUse, ...]]) -> tuple[ChannelUse, ...]:
+    """The uses of channels as one; they are in the same order in each."""
+    return tuple(
+        next((use for use in same if use.ran), same[0])._replace(matched=sum(use.matched for use in same))
+        for same in zip(*uses, strict=True)
+    )
+
+
+def _heirs(
+    docs: NDArray[np.int64], spoken_for: list[Scores], views: Views, allowed: Eligible, records: _Records
+) -> NDArray[np.int64]:
+    """The units of the notes that took the place of the best superseded ones among `docs`, as far as they may be
+    returned: what answers a question about the old words need not have any of them."""
+    superseded: NDArray[np.int64] = docs[(views.units.column("flags")[docs] & SUPERSEDED) != 0]
+    if not len(superseded):
+        return superseded
+    total = np.zeros(len(superseded))
+    for scores in spoken_for:
+        total += scores.at(superseded) / max(1e-9, float(scores.values.max(initial=0.0)))
+    found = set()
+    for doc in superseded[np.lexsort((superseded, -total))[: succession.BEST]].tolist():
+        for heir in reversed(succession.successors(int(views.units.ids[doc]), records.get)):
+            ordinal = views.units.ordinal(heir)
+            if ordinal is not None and allowed.mask[ordinal]:
+                found.add(ordinal)
+                break
+    return np.array(sorted(found), np.int64)
+
+
+def _succeeded(
+    fused: fusion.Fused, query: Query, docs: NDArray[np.int64], views: Views, records: _Records
+) -> fusion.Fused:
+    """The layer with superseded notes behind what took their place, see `succession`."""
+    units = views.units
+    superseded = ((units.column("flags")[docs] & SUPERSEDED) != 0) & fused.evidence
+    if not superseded.any() or query.about_the_past:
+        return fused
+    lost = np.where(superseded, -succession.SHARE * fused.total, 0.0)
+    total = fused.total + lost
+    rows = np.flatnonzero(superseded)
+    chains = []
+    for row in rows[np.lexsort((units.ids[docs[rows]], -total[rows]))][: succession.BEST].tolist():
+        chain = succession.successors(int(units.ids[docs[row]]), records.get)
+        for heir in chain:
+            place = _row_of(heir, docs, views)
+            if place is not None:
+                chains.append((-len(chain), row, place))
+                break
+    gained = np.zeros(len(docs))
+    for row, more in succession.gains(total.tolist(), [(row, heir) for _, row, heir in sorted(chains)]).items():
+        gained[row] = more
+    parts = fused.parts | {"superseded": lost, "supersedes": gained}
+    return fusion.Fused(total + gained, parts, fused.evidence | (gained > 0))
+
+
+def _row_of(id_: int, docs: NDArray[np.int64], views: Views) -> int | None:
+    ordinal = views.units.ordinal(id_)
+    row = None if ordinal is None else int(np.searchsorted(docs, ordinal))
+    return row if row is not None and row < len(docs) and docs[row] == ordinal else None
 
 
 def _in_force(fused: fusion.Fused, query: Query, ids: NDArray[np.uint64], records: _Records) -> fusion.Fused:
@@ -481,13 +636,20 @@ def _stand_ins(use: channels.TermUse) -> list[str]:
     return [other for other in use.variants if not use.frequency or not use.term.startswith(other)]
 
 
-def _weighted(weights: Weights, scored: _Scored) -> dict[str, tuple[float, NDArray[np.float64]]]:
-    """Evidence channels with their weights in a layer."""
-    factor = {
-        "lexical": weights.lexical * _trust(scored),
-        "pooled": weights.pooled * scored.reads,
-        "late": weights.late * scored.reads,
-    }
+def _weighted(weights: Weights, scored: _Scored, alpha: float | None) -> dict[str, tuple[float, NDArray[np.float64]]]:
+    """Evidence channels with their weights in a layer, or with those asked for: words 1 - alpha, vectors alpha."""
+    if alpha is None:
+        factor = {
+            "lexical": weights.lexical * _trust(scored),
+            "pooled": weights.pooled * scored.reads,
+            "late": weights.late * scored.reads,
+            "feedback": weights.pooled * EVIDENCE.feedback_weight,
+        }
+    else:
+        vectors = sum(getattr(weights, name) for name in ("pooled", "late") if name in scored.evidence) or 1.0
+        factor = {name: alpha * getattr(weights, name) / vectors for name in ("pooled", "late")}
+        factor["feedback"] = alpha
+        factor["lexical"] = 1.0 - alpha
     return {name: (factor[name], scores) for name, scores in scored.evidence.items()}
 
 
@@ -556,6 +718,13 @@ def _best_first(fused: fusion.Fused, ids: NDArray[np.uint64], limit: int) -> NDA
     return rows[order][:limit]
 
 
+def _best_by_words(words: channels.Words) -> NDArray[np.int64]:
+    """The units with most evidence of words, which stand for a question that no model has read."""
+    docs = union((words.lexical.docs, words.entity.docs))
+    total = words.lexical.at(docs) + words.entity.at(docs)
+    return docs[np.lexsort((docs, -total))[: EVIDENCE.feedback]]
+
+
 def _to_compare(words: channels.Words, pooled: Scores) -> NDArray[np.int64]:
     """The units worth comparing token by token: best by words and pooled vector."""
     docs = union((words.lexical.docs, words.entity.docs, pooled.docs))
@@ -601,13 +770,17 @@ def _use(name: str, matched: int, idle: str | None = None) -> ChannelUse:
 
 
 def _parts(fused: fusion.Fused, row: int, score: float) -> dict[str, float]:
-    total = float(fused.total[row])
-    shares = {name: float(values[row]) / total for name, values in sorted(fused.parts.items()) if values[row] > 0}
+    return _split({name: float(values[row]) for name, values in sorted(fused.parts.items())}, score)
+
+
+def _split(shares: dict[str, float], score: float) -> dict[str, float]:
+    """A score as parts in proportion to shares. What a superseded note loses is the only one below 0."""
+    total = math.fsum(shares.values())
     grain = math.ulp(score)  # parts are whole numbers of grains, so that adding them up rounds nothing
-    grains = {name: round(score * share / grain) for name, share in shares.items()}
+    grains = {name: round(score * share / total / grain) for name, share in shares.items() if share}
     largest = max(grains, key=lambda name: grains[name])
     grains[largest] += round(score / grain) - sum(grains.values())
-    return {name: count * grain for name, count in grains.items() if count > 0}
+    return {name: count * grain for name, count in grains.items() if count}
 
 
 def _ranks(total: NDArray[np.float64], scored: _Scored, row: int) -> dict[str, int]:
@@ -633,18 +806,11 @@ def _removed(allowed: Eligible) -> str:
     return ", ".join(f"{name} leaves out {count}" for name, count in allowed.removed.items()) or "no unit passes"
 
 
-def _signs(evidence: NDArray[np.float64], words: channels.Words, allowed: Eligible, near: float | None) -> Signs:
-    held = float(evidence.max()) / words.mass if len(evidence) and words.mass else 0.0
+def _signs(words: channels.Words, allowed: Eligible, near: float | None) -> Signs:
+    docs = union((words.lexical.docs, words.entity.docs))
+    best = float((words.lexical.at(docs) + words.entity.at(docs)).max(initial=0.0))
+    held = best / words.mass if words.mass else 0.0
     return Signs(held, words.missing, int(np.count_nonzero(allowed.mask)), near)
-
-
-def _no_match(query: Query, scored: _Scored, allowed: Eligible) -> str:
-    shown = ", ".join(query.terms[:8]) + (", …" if len(query.terms) > 8 else "")
-    idle = "; ".join(
-        f"{use.name} did not run: {use.reason}" for use in scored.uses if not use.ran and use.name != "time"
-    )
-    filters = f"; filters: {_removed(allowed)}" if allowed.removed else ""
-    return f"no stored text that passes the filters has any of: {shown}{filters}" + (f"; {idle}" if idle else "")
 
 
 def _explain(query: Query, scored: _Scored, allowed: Eligible) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The semantic channels: pooled vectors and late interaction, within the embedder's own vector space.
 
-The question is embedded before any lock is taken, for a model may be slow. A failing model leaves the words channel
-to answer alone, and the reason is told.
+The question is embedded before any lock is taken, for a model may be slow. A failing model leaves the words to answer,
+and what they find stands for the question: the units nearest to the mean of the best ones' stored vectors are the
+channel `feedback` (pseudo-relevance feedback, Rocchio 1971). The reason is told.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Asked(NamedTuple):
 
     `tokens` are its distinct token ids; with a contextual model `contexts` has the vector of each of them, [q, dim].
     `reads` in 0..1 is how much of it the model can read, and so how far what its vectors find is believed.
+    `failed`: the model was there once and does not answer now.
     """
 
     space: Space | None
@@ -46,6 +48,7 @@ class Asked(NamedTuple):
     reason: str | None
     contexts: NDArray[np.float32] | None = None
     reads: float = 1.0
+    failed: bool = False
 
 
 class Kept(Enum):
@@ -164,7 +167,7 @@ def ask(text: str, store: Store, embedder: Embedder | None) -> Asked:
             (ids,) = telling_tokens(embedder, [text])
             tokens = np.array(list(dict.fromkeys(ids.tolist())), dtype=np.int64)
     except ProviderError as error:
-        return Asked(space, None, None, f"the embedder failed: {error.message}")
+        return Asked(space, None, None, f"the embedder failed: {error.message}", failed=True)
     return Asked(space, vector, tokens, None, contexts, reads)
 
 
@@ -191,8 +194,29 @@ def pooled(
     """
     if asked.space is None or asked.vector is None:
         return None
-    index = views.vectors(asked.space.id, asked.space.dim)
-    vector = _weighted_query(asked, embedder, views)
+    return _nearest(asked.space, _weighted_query(asked, embedder, views), views, around, sums, mask)
+
+
+def feedback(
+    asked: Asked, hits: NDArray[np.int64], views: Views, around: Neighbourhood, sums: Sums, mask: NDArray[np.bool_]
+) -> Scores | None:
+    """As `pooled`, with the mean of the vectors of `hits` for the question. None: they have none."""
+    if asked.space is None or not len(hits):
+        return None
+    vector = views.vectors(asked.space.id, asked.space.dim).mean(hits, views.ordinals, version=views.version)
+    found = None if vector is None else _nearest(asked.space, vector, views, around, sums, mask)
+    return None if found is None else found.scores
+
+
+def _nearest(
+    space: Space,
+    vector: NDArray[np.float32],
+    views: Views,
+    around: Neighbourhood,
+    sums: Sums,
+    mask: NDArray[np.bool_],
+) -> Pooled | None:
+    index = views.vectors(space.id, space.dim)
     docs, cosines = index.top(vector, NEAREST, views.ordinals, version=views.version, where=mask)
     if not len(docs):
         return None

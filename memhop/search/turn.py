@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from memhop.common.clock import time_or_now, zone_of
-from memhop.common.config import LIMITS, check_choice, check_name, check_text, name_or
+from memhop.common.config import LIMITS, check_choice, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
 from memhop.models.offline_keywords import keywords
@@ -33,7 +33,7 @@ from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, engram_id, reinfor
 from memhop.repo.l2_context import Scene, Topic
 from memhop.repo.l3_knowledge import Graph
 from memhop.repo.l4_archive import Message
-from memhop.repo.record import Kind, Layer, all_of, project_key, project_label
+from memhop.repo.record import DEFAULT_PROJECT, Kind, Layer, all_of, project_key, project_label
 from memhop.search.channels import coverage_by_unit
 from memhop.search.mentions import spans
 from memhop.search.query import ROLES, Request
@@ -82,13 +82,14 @@ class Turn(NamedTuple):
     timestamp: object
     session: str | None
     speaker: str | None
-    project: str
+    project: str | None
     external_id: str | None
     directed_l2_id: str | None
     directed_l3_id: str | None
     auto_create: bool
     limit: int
     token_budget: int
+    universal: str  # the project that is searched along with others; "": none
 
 
 class Searched(NamedTuple):
@@ -111,7 +112,7 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
     at = time_or_now(turn.timestamp, field="timestamp", now_ms=now)
     session = name_or("", turn.session, field="session")
     speaker = name_or("", turn.speaker, field="speaker")
-    project = check_name(turn.project, field="project")
+    project = name_or(DEFAULT_PROJECT, turn.project, field="project")
     external_id = name_or("", turn.external_id, field="external_id")
     directed = None if turn.directed_l2_id is None else from_hex(turn.directed_l2_id, field="directed_l2_id")
     graph = None if turn.directed_l3_id is None else from_hex(turn.directed_l3_id, field="directed_l3_id")
@@ -124,6 +125,8 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
         text=text,
         limit=turn.limit,
         token_budget=turn.token_budget,
+        project=turn.project if graph is None else None,  # what is in a graph is of no project
+        universal=turn.universal,
         graph=turn.directed_l3_id,
         at=at,
     )

@@ -65,7 +65,8 @@ HUGE = "x" * (config.LIMITS.text_bytes + 1)
 NAMES = ("", " ", 5, b"a", ["a"], True, "a\nb", "a\x00b", "x" * 201, "\ud800", "a\u200bb")
 TIMES = (-1, 1.5, True, "2026-01-01", math.nan, math.inf, [1], 2**80, datetime(2026, 1, 1), NOW + 2 * DAY)
 NO_IDS = ("", "5", "zz" * 8, "0" * 16, 5, None, b"0" * 16, "a" * 15, "a" * 17, "٣" * 16, "\ud800" * 16, " " + "a" * 15)
-LIMITS = (0, -1, 1.5, True, 10**9, "5", None, math.nan)
+LIMITS_OR_DEFAULT = (0, -1, 1.5, True, 10**9, "5", math.nan)
+LIMITS = (*LIMITS_OR_DEFAULT, None)
 
 TEXTS = [
     *refuses("text", lambda w, v: w.db.remember(v), *BLANK, *NO_TEXT, *NOT_UNICODE, HUGE),
@@ -103,7 +104,7 @@ NAMED = [
     ),
     *refuses("session", lambda w, v: w.db.search("t", session=v), *NAMES),
     *refuses("speaker", lambda w, v: w.db.search("t", speaker=v), *NAMES),
-    *refuses("project", lambda w, v: w.db.search("t", project=v), *NAMES, None),
+    *refuses("project", lambda w, v: w.db.search("t", project=v), *NAMES),
     *refuses("role", lambda w, v: w.db.update(w.topic, "t", role=v), "", "User", "assistant", 5, None, ["user"]),
     *refuses("speaker", lambda w, v: w.db.update(w.topic, "t", speaker=v), *NAMES),
     *refuses(
@@ -174,9 +175,9 @@ VALUES = [
     *refuses("metadata", lambda w, v: w.db.remember("new", metadata=_deep(v)), 40, 5_000),
 ]  # fmt: skip
 FILTERS = [
-    *refuses("limit", lambda w, v: w.db.recall("q", limit=v), *LIMITS),
-    *refuses("limit", lambda w, v: w.db.search("q", limit=v), *LIMITS),
-    *refuses("limit", lambda w, v: w.db.why_not(w.note, "q", limit=v), *LIMITS),
+    *refuses("limit", lambda w, v: w.db.recall("q", limit=v), *LIMITS_OR_DEFAULT),
+    *refuses("limit", lambda w, v: w.db.search("q", limit=v), *LIMITS_OR_DEFAULT),
+    *refuses("limit", lambda w, v: w.db.why_not(w.note, "q", limit=v), *LIMITS_OR_DEFAULT),
     *refuses("limit", lambda w, v: w.db.notes.list(limit=v), *LIMITS),
     *refuses("limit", lambda w, v: w.db.archive.list(limit=v), *LIMITS),
     *refuses("limit", lambda w, v: w.db.scenes.list(limit=v), *LIMITS),
@@ -208,8 +209,8 @@ FILTERS = [
     *refuses("limit", lambda w, v: w.db.trajectory.sessions(limit=v), *LIMITS),
     *refuses("limit", lambda w, v: w.db.capabilities.list(limit=v), *LIMITS),
     *refuses("limit", lambda w, v: w.db.capabilities.match("t", limit=v), *LIMITS),
-    *refuses("token_budget", lambda w, v: w.db.recall("q", token_budget=v), -1, 1.5, True, 10**9, "5", None),
-    *refuses("token_budget", lambda w, v: w.db.search("q", token_budget=v), -1, 1.5, True, 10**9, "5", None),
+    *refuses("token_budget", lambda w, v: w.db.recall("q", token_budget=v), -1, 1.5, True, 10**9, "5"),
+    *refuses("token_budget", lambda w, v: w.db.search("q", token_budget=v), -1, 1.5, True, 10**9, "5"),
     *refuses("layers", lambda w, v: w.db.recall("q", layers=v), "notes", [], ["L4"], 5, [5], ["Notes"]),
     *refuses("kinds", lambda w, v: w.db.recall("q", kinds=v), "note", [], 5, [5], [""], [str(n) for n in range(101)]),
     *refuses("project", lambda w, v: w.db.recall("q", project=v), "", [], 5, [5], ["a\n"], [["a"]]),
@@ -218,7 +219,10 @@ FILTERS = [
     *refuses("speakers", lambda w, v: w.db.recall("q", speakers=v), "Mara", [], 5, [None]),
     *refuses("session", lambda w, v: w.db.recall("q", session=v), *NAMES),
     *refuses("scene", lambda w, v: w.db.recall("q", scene=v), *(v for v in NO_IDS if v is not None)),
-    *refuses("tier", lambda w, v: w.db.recall("q", tier=v), "", "Active", 0, None, ["active"]),
+    *refuses("tier", lambda w, v: w.db.recall("q", tier=v), "", "Active", 0, None, [], ["Active"], ["active", 1]),
+    *refuses("statuses", lambda w, v: w.db.recall("q", statuses=v), "open", [], [""], [1], 5),
+    *refuses("alpha", lambda w, v: w.db.recall("q", alpha=v), -0.1, 1.1, float("nan"), "0.5", True, [1]),
+    *refuses("universal", lambda w, v: w.db.recall("q", universal=v), 1, 0, None, "universal"),
     *refuses("fusion", lambda w, v: w.db.recall("q", fusion=v), "", "sum", None, 5),
     *(
         case

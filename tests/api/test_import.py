@@ -219,7 +219,7 @@ def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
             {"rejects": "a\0"}, {"rejects": tmp_path / "newer"},
         ):  # fmt: skip
             with pytest.raises(InvalidRequest) as error:
-                db.import_(written(tmp_path / "fine", note_line()), **wrong)  # type: ignore[arg-type]
+                db.import_(written(tmp_path / "fine", note_line()), **wrong)
             assert error.value.field == next(iter(wrong))
         assert db.stats().commit == 0
 

@@ -26,7 +26,7 @@ def said(db: DB) -> dict[str, str]:
     return {item.id: item.text for item in (*messages, *notes)}
 
 
-def test_love_then_hate(tmp_path: Path) -> None:
+def test_row_54_love_then_hate(tmp_path: Path) -> None:
     """After "I love X" and "I hate X" the first was deleted as contradicted, the second not added: nothing was left."""
     with memory(tmp_path / "a.meh") as db:
         loved = told(db, "I love cilantro", NOW - 9 * DAY, session="one")
@@ -46,7 +46,7 @@ def test_love_then_hate(tmp_path: Path) -> None:
         }
 
 
-def test_vegetarian_then_steak(tmp_path: Path) -> None:
+def test_row_56_vegetarian_then_steak(tmp_path: Path) -> None:
     """Both came back as true, in the order of their words."""
     with memory(tmp_path / "a.meh") as db:
         first = told(db, "I am a vegetarian and never eat meat", NOW - 90 * DAY, session="one")
@@ -74,7 +74,7 @@ def unruly(asked: Question) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedChat(unruly)], ids=["offline", "unruly model"])
-def test_thirty_dreams_lose_nothing(tmp_path: Path, llm: ChatModel | None) -> None:
+def test_row_63_thirty_dreams_lose_nothing(tmp_path: Path, llm: ChatModel | None) -> None:
     """A nightly dream deleted a quarter of a memory for good in three days; high importance was no protection."""
     with memory(tmp_path / "a.meh", llm=llm, durability="none") as db:
         for number in range(75):
@@ -93,7 +93,7 @@ def test_thirty_dreams_lose_nothing(tmp_path: Path, llm: ChatModel | None) -> No
 
 
 @pytest.mark.parametrize("way", dream_packs.WAYS)
-def test_look_alikes_are_never_merged(tmp_path: Path, way: str) -> None:
+def test_row_64_look_alikes_are_never_merged(tmp_path: Path, way: str) -> None:
     """Two facts that differ in one value have nearly the same vector: they were merged, and neither was found."""
     figures = dream_packs.measure(dream_packs.load("lookalikes"), way, None, ["dev"])["dev"]
     for figure in figures.values():
@@ -102,7 +102,7 @@ def test_look_alikes_are_never_merged(tmp_path: Path, way: str) -> None:
         )
 
 
-def test_a_dream_is_listed_reversible_and_off_unless_asked(tmp_path: Path) -> None:
+def test_row_65_a_dream_is_listed_reversible_and_off_unless_asked(tmp_path: Path) -> None:
     """Bodies were glued together unattended, without a trace or a switch."""
     with memory(tmp_path / "a.meh") as db:
         for number in range(24):
@@ -126,7 +126,7 @@ def every_topic(db: DB) -> list[Any]:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedChat(unruly)], ids=["offline", "unruly model"])
-def test_what_the_user_wrote_by_hand_stays_as_it_is(tmp_path: Path, llm: ChatModel | None) -> None:
+def test_row_68_what_the_user_wrote_by_hand_stays_as_it_is(tmp_path: Path, llm: ChatModel | None) -> None:
     """A background agent deleted what the user had written, because the agent had noted something like it."""
     with memory(tmp_path / "a.meh", llm=llm) as db:
         by_hand = db.notes.get(db.remember("The gate code is 4471.", tags=["mine"]).id)

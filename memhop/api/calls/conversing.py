@@ -21,13 +21,13 @@ class Conversing(Handle):
         *,
         session: str | None = None,
         speaker: str | None = None,
-        project: str = "default",
+        project: str | None = None,
         external_id: str | None = None,
         directed_l2_id: str | None = None,
         directed_l3_id: str | None = None,
         auto_create: bool = False,
-        limit: int = 10,
-        token_budget: int = 2000,
+        limit: int | None = None,
+        token_budget: int | None = None,
     ) -> results.SearchResult:
         """One turn of the agent loop: recall what bears on the user's message, and store the message.
 
@@ -35,7 +35,9 @@ class Conversing(Handle):
             text: What the user said.
             timestamp: When; int ms or aware datetime. None: now.
             session: The host's name for the conversation. Turns of other sessions need clear evidence to join a scene.
-            speaker: Who said it. project: Where it belongs.
+            speaker: Who said it.
+            project: Where it belongs, and what is looked in, with the universal project as by `recall`. None: it
+                belongs to "default", and everything is looked in.
             external_id: The host's own name for the message in its session. A turn that is known by it is not stored
                 again, so that a host may repeat a call whose answer it did not get.
             directed_l2_id: Put the turn into this scene. directed_l3_id: Look in this knowledge graph only, and link
@@ -52,6 +54,7 @@ class Conversing(Handle):
         from memhop.api.reading import search
         from memhop.search.turn import Turn
 
+        config = self._config.recall
         found = search(
             self._recaller,
             Turn(
@@ -64,8 +67,9 @@ class Conversing(Handle):
                 directed_l2_id=directed_l2_id,
                 directed_l3_id=directed_l3_id,
                 auto_create=auto_create,
-                limit=limit,
-                token_budget=token_budget,
+                limit=config.limit if limit is None else limit,
+                token_budget=config.token_budget if token_budget is None else token_budget,
+                universal=config.universal,
             ),
             self._words,
         )

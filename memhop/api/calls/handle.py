@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from memhop.api.backups import Backups
     from memhop.api.dreaming import Dreamer, Dreaming
+    from memhop.api.events import Events
+    from memhop.api.keeper import Keeper
+    from memhop.api.redaction import Guard
     from memhop.api.rotation import Rotation
     from memhop.core.meh_file import MehFile
     from memhop.models.chat import ChatModel
@@ -51,11 +54,18 @@ class Handle:
         self._rotation: Rotation | None = None
         self._llm, self._llm_on_write, self._budget, self._dreaming = llm, llm_on_write, budget, dreaming
         self._dreamer_or_none: Dreamer | None = None
+        self._guard_or_none: Guard | None = None
+        self._events_or_none: Events | None = None
         if backups is not None:
             from memhop.api.rotation import Rotation
 
             self._rotation = Rotation(file, clock, backups)
         self._closed = False
+        self._keeper: Keeper | None = None
+        if self._config.retention.sets_anything:
+            from memhop.api.keeper import Keeper
+
+            self._keeper = Keeper(self, file.refused)
 
     def close(self) -> None:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine.
@@ -75,6 +85,8 @@ class Handle:
                 self._dreamer_or_none.close()
             if self._rotation is not None:
                 self._rotation.close()
+            if self._keeper is not None:
+                self._keeper.close()
         finally:
             if store is not None:
                 store.close()
@@ -139,6 +151,16 @@ class Handle:
 
                 self._dreamer_or_none = Dreamer(self._llm, self._budget, self._dreaming)
             return self._dreamer_or_none
+
+    @property
+    def _guard(self) -> Guard:
+        """Takes secrets out of what is to be stored."""
+        guard = self._guard_or_none
+        if guard is None:
+            from memhop.api.redaction import Guard
+
+            guard = self._guard_or_none = Guard(self._config.secrets)
+        return guard
 
     def _usable(self) -> Self:
         if self._closed:

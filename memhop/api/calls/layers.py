@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from memhop.api.knowledge import Knowledge
     from memhop.api.notes import Notes
     from memhop.api.profile import Profiles
+    from memhop.api.projects import Projects
     from memhop.api.scenes import Scenes
+    from memhop.api.summary import Summaries
     from memhop.api.topics import Topics
     from memhop.api.trajectory import Trajectory
 
@@ -83,3 +85,17 @@ class Layers(Handle):
         from memhop.api.trajectory import Trajectory
 
         return Trajectory(self._usable())
+
+    @property
+    def projects(self) -> Projects:
+        """The projects that notes, messages and scenes belong to."""
+        from memhop.api.projects import Projects
+
+        return Projects(self._usable())
+
+    @property
+    def summary(self) -> Summaries:
+        """Progressive summaries of projects."""
+        from memhop.api.summary import Summaries
+
+        return Summaries(self._usable())

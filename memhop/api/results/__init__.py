@@ -3,19 +3,23 @@
 Ids are 16 hex digits. Times are Unix milliseconds UTC as ints, and ISO-8601 strings in `to_dict()` (fields named
 `at`, `valid_from`, `valid_to` or ending in `_at`). Absent values are None, never 0 or "".
 
+    about       ?
     base        Result and Page
     dreams      dreams and what they changed
     erasure     what forgetting returns
+    events      ?
     knowledge   graphs, nodes, edges and facts
     layers      records of the layers
     procedures  cards, trajectories, crystallizing
     profile     who the agent is and whom it serves
+    projects    ?
     recall      what recall and search return
     scenes      scenes and topics
-    transfer    imports
+    transfer    ?
     upkeep      statistics, checks, copies, repair
 """
 
+from memhop.api.results.about import About, Named, Past, Related, VectorState
 from memhop.api.results.base import Page, Result
 from memhop.api.results.dreams import (
     DreamChange,
@@ -28,6 +32,7 @@ from memhop.api.results.dreams import (
     Undone,
 )
 from memhop.api.results.erasure import Deleted, Forgotten, Purged, Receipt
+from memhop.api.results.events import Events, LogEvent, Subscriber
 from memhop.api.results.knowledge import (
     Fact,
     Graph,
@@ -55,15 +60,26 @@ from memhop.api.results.procedures import (
     Usage,
 )
 from memhop.api.results.profile import Profile, ProfileChange, ProfileLine
+from memhop.api.results.projects import (
+    Brief,
+    BriefItem,
+    Maintained,
+    Moved,
+    OpenItems,
+    Project,
+    ProjectBrief,
+    ProjectCount,
+    ProjectPurged,
+    ProjectTrashed,
+    Restatused,
+    Retired,
+    SummaryBrief,
+    SummaryChange,
+    SummaryCheck,
+)
 from memhop.api.results.recall import AssociatedScene, Channel, Explanation, Hit, Recall, SearchResult
 from memhop.api.results.scenes import Scene, SceneContext, Statement, Topic, TopicContext
-from memhop.api.results.transfer import (
-    ImportChanges,
-    ImportEntry,
-    ImportProblem,
-    ImportReport,
-    ImportUndone,
-)
+from memhop.api.results.transfer import ImportChanges, ImportEntry, ImportProblem, ImportReport, ImportUndone
 from memhop.api.results.upkeep import (
     BackfillReport,
     Backup,
@@ -84,10 +100,13 @@ from memhop.api.results.upkeep import (
 )
 
 __all__ = [
+    "About",
     "AssociatedScene",
     "BackfillReport",
     "Backup",
     "BackupFile",
+    "Brief",
+    "BriefItem",
     "Capability",
     "CardMatch",
     "Changed",
@@ -100,6 +119,7 @@ __all__ = [
     "DreamChange",
     "DreamReport",
     "Event",
+    "Events",
     "Explanation",
     "Exported",
     "Fact",
@@ -119,18 +139,29 @@ __all__ = [
     "ImportedCards",
     "KnowledgeEdge",
     "KnowledgeNode",
+    "LogEvent",
     "Lost",
+    "Maintained",
     "Mended",
     "Message",
+    "Moved",
+    "Named",
     "NodesFound",
     "Note",
+    "OpenItems",
     "Page",
+    "Past",
     "Path",
     "Pending",
     "Problem",
     "Profile",
     "ProfileChange",
     "ProfileLine",
+    "Project",
+    "ProjectBrief",
+    "ProjectCount",
+    "ProjectPurged",
+    "ProjectTrashed",
     "Pruned",
     "Purged",
     "Recall",
@@ -138,9 +169,12 @@ __all__ = [
     "RecordChange",
     "Recovered",
     "RefusedCard",
+    "Related",
     "Repaired",
+    "Restatused",
     "Restored",
     "Result",
+    "Retired",
     "Scene",
     "SceneContext",
     "SearchResult",
@@ -151,10 +185,15 @@ __all__ = [
     "Stats",
     "Stayed",
     "Subgraph",
+    "Subscriber",
+    "SummaryBrief",
+    "SummaryChange",
+    "SummaryCheck",
     "Topic",
     "TopicContext",
     "TrajectoryStats",
     "Undone",
     "Usage",
+    "VectorState",
     "Verified",
 ]

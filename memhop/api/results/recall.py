@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from memhop.api.results.base import Result
@@ -17,10 +17,15 @@ class Hit(Result):
 
     `score` is in (0, 1]: 1 is the first place of the layer that weighs most, and it falls with the place within
     the layer (reciprocal rank). Compare scores inside one result, never across results. `parts` split the score
-    over the evidence that earned it and add up to it exactly. `ranks` is the place in each channel that saw it.
+    over the evidence that earned it and add up to it exactly; none but "superseded" is below 0. `ranks` is the place in
+    each channel that saw it.
 
     A dated fact has a period, [valid_from, valid_to), and is `superseded` if it did not hold when the question was
-    asked; `valid_to` None: no end is known. Other hits have none.
+    asked; `valid_to` None: no end is known. Other hits have none. A note is `superseded` if another one took its
+    place, `superseded_by`. `status` and `tags` are those of a note.
+
+    `universal`: it is not of the project that was asked for, but of the one that is searched along with all.
+    `instruction_like`: the text reads like an order to a model; it is quoted data all the same. Ranks do not know it.
     """
 
     id: str
@@ -42,6 +47,11 @@ class Hit(Result):
     valid_from: int | None = None
     valid_to: int | None = None
     superseded: bool = False
+    superseded_by: str | None = None
+    status: str | None = None
+    tags: tuple[str, ...] = ()
+    universal: bool = False
+    instruction_like: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,11 @@ class Recall(Result):
     `search/confidence.py`); below `LOW_CONFIDENCE` (0.3) a notice says so, and the hits are returned all the
     same. `reason` is None when there are hits and says why there are none otherwise. `context` is ready for a prompt:
     dated, in time order, fenced. `explanation` is filled by `explain=True`.
+
+    `candidates` counts the units that some channel spoke for, at most some thousands: hits are the best of them, and it
+    does not depend on `limit`. Where nothing was found, `held_back` counts the units that hold a word of the question
+    and are kept back, by the filter that does (by tier those of another tier), and `hint` says it in a line, with words
+    of the memory that are spelt nearly like those of the question; None: there is nothing to say.
     """
 
     query: str
@@ -85,6 +100,9 @@ class Recall(Result):
     confidence: float
     notices: tuple[str, ...]
     explanation: dict[str, Any]
+    candidates: int = 0
+    hint: str | None = None
+    held_back: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

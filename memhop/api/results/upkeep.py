@@ -60,6 +60,7 @@ class Stats(Result):
 
     `upkeep_error` says why the newest checkpoint or compaction that had become due failed, None if it did not.
     `backup_error` says why the newest automatic copy could not be made, None if it was, or none was due.
+    `maintenance_error` says why maintenance by itself did not come to its end the last time, None if it did.
     """
 
     path: str
@@ -80,6 +81,7 @@ class Stats(Result):
     space: tuple[SpaceUse, ...]
     backup_error: str | None = None
     upkeep_error: str | None = None
+    maintenance_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,304 @@
+"""JSON of any size, one item at a time: arrays, lines, and objects whose members are arrays.
+
+The scanner knows strings and brackets only, so a value is taken out as bytes without being built; each is decoded by
+itself afterwards. What is longer than `MOST_BYTES` is passed over and reported. Cost: about 50 MB/s, memory of one item.
+
+A stream that breaks off (a bad zip, a bomb) ends in one piece with a `fault`; a broken item costs itself only, as far as
+its brackets are whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import IO, Any, Final, NamedTuple
+
+import msgspec
+
+from memhop.common.errors import StorageError
+from memhop.readers.item import MAX_RAW_BYTES, Rejected
+from memhop.readers.source import PACKED_FAULTS, unreadable
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+_CHUNK: Final = 1024 * 1024
+_BLANK: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
+_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_MARK = re.compile(rb'["\[\]{}]')
+_SCALAR_END = re.compile(rb"[,\]}\s:]")
+_LONE = re.compile("[\ud800-\udfff]")
+_OPENS: Final = b"[{"
+_CLOSES: Final = b"]}"
+
+
+class Piece(NamedTuple):
+    """One value as it stands in the source. `key` is the member of the top-level object it belongs to, "" without one."""
+
+    place: str
+    raw: bytes
+    fault: str = ""
+    key: str = ""
+
+    def rejected(self, reason: str) -> Rejected:
+        return Rejected(self.place, reason, self.raw[:MAX_RAW_BYTES])
+
+
+class Parsed(NamedTuple):
+    """A decoded piece."""
+
+    place: str
+    value: Any
+    raw: bytes
+    key: str = ""
+
+    def rejected(self, reason: str) -> Rejected:
+        return Rejected(self.place, reason, self.raw[:MAX_RAW_BYTES])
+
+
+def decode(raw: bytes) -> Any:
+    """A JSON value. Half surrogate pairs, which exports do contain, become U+FFFD; NaN and infinity are refused.
+
+    Raises:
+        ValueError: not JSON, nested too deep, or a number nobody can hold.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        first = str(error)
+    try:
+        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+        return msgspec.json.decode(_LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    except (ValueError, msgspec.DecodeError):
+        raise ValueError(f"not JSON: {first}") from None
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("a number too large")
+    return number
+
+
+def parsed(pieces: Iterator[Piece]) -> Iterator[Parsed | Rejected]:
+    """The pieces decoded; broken ones as `Rejected`."""
+    for piece in pieces:
+        if piece.fault:
+            yield piece.rejected(piece.fault)
+            continue
+        try:
+            value = decode(piece.raw)
+        except ValueError as error:
+            yield piece.rejected(str(error))
+            continue
+        yield Parsed(piece.place, value, piece.raw, piece.key)
+
+
+def records(stream: IO[bytes], word: str) -> Iterator[Piece]:
+    """What a stream lists: the items of its array, or its lines, or its one value.
+
+    Args:
+        word: What an item of the array is called in places, such as "conversation".
+    """
+    scanner = _Scanner(stream)
+    first = scanner.next()
+    if first == ord("["):
+        yield from scanner.array(word, "")
+    elif first >= 0 and _is_line(scanner.rest()):
+        yield from _lines(stream, scanner.rest())
+    elif first >= 0:
+        yield scanner.value(f"{word} 1", "")
+    if scanner.fault:
+        yield Piece(f"{word}s", b"", scanner.fault)
+
+
+def lines(stream: IO[bytes]) -> Iterator[Piece]:
+    """The lines of a stream that are not blank, numbered from 1 with the blank ones."""
+    return _lines(stream, b"")
+
+
+def members(stream: IO[bytes]) -> Iterator[Piece]:
+    """The members of a top-level object; of one that is an array, each item of it by itself, under the same key."""
+    scanner = _Scanner(stream)
+    if scanner.next() == ord("{"):
+        scanner.skip()
+        while (char := scanner.next()) not in (-1, ord("}")):
+            if char == ord(","):
+                scanner.skip()
+                continue
+            name = scanner.value("a key", "")
+            try:
+                key = decode(name.raw)
+            except ValueError:
+                key = None
+            if not isinstance(key, str) or scanner.next() != ord(":"):
+                yield Piece("the object", name.raw[:MAX_RAW_BYTES], "a member without a name; the rest was not read")
+                break
+            scanner.skip()
+            if scanner.next() == ord("["):
+                yield from scanner.array(key, key)
+            else:
+                yield scanner.value(key, key)
+    if scanner.fault:
+        yield Piece("the object", b"", scanner.fault)
+
+
+def _is_line(chunk: bytes) -> bool:
+    """Whether the first line is a value by itself, and others may follow."""
+    line = chunk.partition(b"\n")[0]
+    try:
+        decode(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(stream: IO[bytes], begun: bytes) -> Iterator[Piece]:
+    number = 0
+    try:
+        for line in _raw_lines(stream, begun):
+            number += 1
+            text = line.removeprefix(_BOM) if number == 1 else line
+            if len(text) > MOST_BYTES:
+                yield Piece(f"line {number}", text[:MAX_RAW_BYTES], f"longer than {MOST_BYTES:,} bytes")
+            elif text.strip():
+                yield Piece(f"line {number}", text.strip(b"\r\n"))
+    except StorageError:
+        raise
+    except (OSError, *PACKED_FAULTS) as error:
+        yield Piece(f"line {number + 1}", b"", _fault(stream, error))
+
+
+def _raw_lines(stream: IO[bytes], begun: bytes) -> Iterator[bytes]:
+    """Lines; of an overlong one its first part, a little more than `MOST_BYTES`."""
+    *whole, last = begun.split(b"\n")
+    yield from whole
+    while line := last + stream.readline(MOST_BYTES + 2):
+        last, more = b"", line
+        while len(line) > MOST_BYTES and more and not more.endswith(b"\n"):
+            more = stream.readline(_CHUNK)
+        yield line
+
+
+def _fault(stream: IO[bytes], error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, PACKED_FAULTS) and type(error).__name__ != "BadGzipFile":
+        raise unreadable(getattr(stream, "name", "the source"), error) from error
+    return f"the stream is broken: {error}"
+
+
+class _Scanner:
+    """A cursor over the bytes of a stream."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.fault = ""
+        self._stream = stream
+        self._chunk = b""
+        self._at = 0
+        self._fill()
+        if self._chunk.startswith(_BOM):
+            self._at = len(_BOM)
+
+    def _fill(self) -> bool:
+        """Read on, after the whole chunk was used. False at the end."""
+        if self.fault:
+            return False
+        try:
+            self._chunk = self._stream.read(_CHUNK)
+        except StorageError:
+            raise
+        except (OSError, *PACKED_FAULTS) as error:
+            self._chunk = b""
+            self.fault = _fault(self._stream, error)
+        self._at = 0
+        return bool(self._chunk)
+
+    def rest(self) -> bytes:
+        """What was read and not used."""
+        return self._chunk[self._at :]
+
+    def next(self) -> int:
+        """The next byte that is not blank, not used up; -1 at the end."""
+        while True:
+            while self._at < len(self._chunk):
+                char = self._chunk[self._at]
+                if char not in _BLANK:
+                    return char
+                self._at += 1
+            if not self._fill():
+                return -1
+
+    def skip(self) -> None:
+        """Use up one byte."""
+        self._at += 1
+
+    def array(self, word: str, key: str) -> Iterator[Piece]:
+        """The items of the array that begins here."""
+        self.skip()
+        number = 0
+        while (char := self.next()) >= 0:
+            if char == ord("]"):
+                self.skip()
+                return
+            if char == ord(","):
+                self.skip()
+                continue
+            number += 1
+            yield self.value(f"{word} {number}", key)
+        if not self.fault:
+            yield Piece(f"{word} {number + 1}", b"", "the array is cut off", key)
+
+    def value(self, place: str, key: str) -> Piece:
+        """The value that begins here, as bytes. At least one byte is used."""
+        parts: list[bytes] = []
+        size = depth = 0
+        quoted = escaped = closed = False
+        scalar = self.next() not in b'"[{'
+        start = self._at
+        if scalar:
+            self._at += 1
+        while not closed:
+            chunk, at = self._chunk, self._at
+            if at < len(chunk):
+                if scalar:
+                    found = _SCALAR_END.search(chunk, at)
+                    closed, at = found is not None, found.start() if found else len(chunk)
+                elif escaped:
+                    escaped, at = False, at + 1
+                elif quoted:
+                    inside = _INSIDE.match(chunk, at)
+                    at = inside.end() if inside else at
+                    if at < len(chunk):
+                        quoted, escaped = chunk[at] != ord('"'), chunk[at] == ord("\\")
+                        at += 1
+                        closed = not quoted and not depth
+                else:
+                    mark = _MARK.search(chunk, at)
+                    at = mark.end() if mark else len(chunk)
+                    if mark:
+                        char = chunk[at - 1]
+                        quoted = char == ord('"')
+                        depth += (char in _OPENS) - (char in _CLOSES)
+                        closed = not quoted and depth <= 0
+                self._at = at
+                continue
+            parts.append(chunk[start:])
+            size += len(chunk) - start
+            if size > MOST_BYTES:
+                parts = [b"".join(parts)[:MAX_RAW_BYTES]]
+            start = 0
+            if not self._fill():
+                break
+        parts.append(self._chunk[start : self._at])
+        size += self._at - start
+        raw = b"".join(parts)
+        if size > MOST_BYTES:
+            return Piece(place, raw[:MAX_RAW_BYTES], f"longer than {MOST_BYTES:,} bytes", key)
+        return Piece(place, raw, "" if closed or scalar else "cut off in the middle", key)
