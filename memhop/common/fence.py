@@ -1,4 +1,5 @@
-"""The two lines between which recalled texts stand in a prompt: recall writes them, and what is read back is cut by them."""
+"""The two lines between which recalled texts stand in a prompt: recall writes them, and what is read back is cut by
+them."""
 
 from __future__ import annotations
 

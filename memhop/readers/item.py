@@ -1,11 +1,11 @@
 """What a reader of a foreign format yields: one value per thing it met, in the order of the file.
 
-Every thing of the source that could have been memory leaves exactly one trace: a note, a message, a node or an edge that
-was understood, a `Skipped` (well formed, but not memory: thinking, tool calls, system rows), or a `Rejected` (broken).
-So the numbers always add up, and an import can show what it left out.
+Every thing of the source that could have been memory leaves exactly one trace: a note, a message, a node or an edge
+that was understood, a `Skipped` (well formed, but not memory: thinking, tool calls, system rows), or a `Rejected`
+(broken). So the numbers always add up, and an import can show what it left out.
 
-Times are milliseconds since 1970 UTC, 0 where the source names none. `source_id` is the id in the source, as text; where
-the source has none, a reader makes one that is the same in every run over the same content.
+Times are milliseconds since 1970 UTC, 0 where the source names none. `source_id` is the id in the source, as text;
+where the source has none, a reader makes one that is the same in every run over the same content.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class NodeItem(NamedTuple):
 
 
 class EdgeItem(NamedTuple):
-    """A directed relation between two nodes of `graph`, named by their source ids. The nodes come before or after it."""
+    """A directed relation between two nodes of `graph`, named by their source ids. The nodes may come after it."""
 
     type: str
     from_: str

@@ -1,27 +1,29 @@
 """JSON of any size, one item at a time: arrays, lines, and objects whose members are arrays.
 
 The scanner knows strings and brackets only, so a value is taken out as bytes without being built; each is decoded by
-itself afterwards. What is longer than `MOST_BYTES` is passed over and reported. Cost: about 50 MB/s, memory of one item.
+itself afterwards. What is longer than `MOST_BYTES` is passed over and reported. Cost: about 50 MB/s, memory of one
+item.
 
-A stream that breaks off (a bad zip, a bomb) ends in one piece with a `fault`; a broken item costs itself only, as far as
-its brackets are whole.
+A stream that breaks off (a bad zip, a bomb) ends in one piece with a `fault`; a broken item costs itself only, as far
+as its brackets are whole.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, NamedTuple
 
 import msgspec
 
 from memhop.common.errors import StorageError
 from memhop.readers.item import MAX_RAW_BYTES, Rejected
-from memhop.readers.source import PACKED_FAULTS, unreadable
+from memhop.readers.source import PACKED_FAULTS, Member, unreadable
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
+_LOOKED_AT: Final = 20  # lines
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
@@ -33,7 +35,7 @@ _CLOSES: Final = b"]}"
 
 
 class Piece(NamedTuple):
-    """One value as it stands in the source. `key` is the member of the top-level object it belongs to, "" without one."""
+    """One value as it stands in the source. `key` is the member of the top-level object it belongs to, or ""."""
 
     place: str
     raw: bytes
@@ -102,20 +104,34 @@ def parsed(pieces: Iterator[Piece]) -> Iterator[Parsed | Rejected]:
         yield Parsed(piece.place, value, piece.raw, piece.key)
 
 
+def opened(member: Member, split: Callable[[IO[bytes]], Iterator[Piece]]) -> Iterator[Piece]:
+    """The pieces of a stream; one with a fault if it cannot be opened, as an encrypted member of a zip cannot."""
+    try:
+        stream = member.open()
+    except (StorageError, *PACKED_FAULTS) as error:
+        yield Piece(member.name, b"", f"cannot be read: {error}")
+        return
+    with stream:
+        yield from split(stream)
+
+
 def records(stream: IO[bytes], word: str) -> Iterator[Piece]:
-    """What a stream lists: the items of its array, or its lines, or its one value.
+    """What a stream lists: the items of its array, or its lines, or the values that follow each other in it.
 
     Args:
         word: What an item of the array is called in places, such as "conversation".
     """
     scanner = _Scanner(stream)
-    first = scanner.next()
-    if first == ord("["):
-        yield from scanner.array(word, "")
-    elif first >= 0 and _is_line(scanner.rest()):
+    number = 0
+    if scanner.next() == ord("{") and _has_lines(scanner.rest()):
         yield from _lines(stream, scanner.rest())
-    elif first >= 0:
-        yield scanner.value(f"{word} 1", "")
+        return
+    while (first := scanner.next()) >= 0:
+        if first == ord("["):
+            yield from scanner.array(word, "")
+        else:
+            number += 1
+            yield scanner.value(f"{word} {number}", "")
     if scanner.fault:
         yield Piece(f"{word}s", b"", scanner.fault)
 
@@ -147,18 +163,22 @@ def members(stream: IO[bytes]) -> Iterator[Piece]:
                 yield from scanner.array(key, key)
             else:
                 yield scanner.value(key, key)
+        else:
+            if char < 0 and not scanner.fault:
+                yield Piece("the object", b"", "the object is cut off")
     if scanner.fault:
         yield Piece("the object", b"", scanner.fault)
 
 
-def _is_line(chunk: bytes) -> bool:
-    """Whether the first line is a value by itself, and others may follow."""
-    line = chunk.partition(b"\n")[0]
-    try:
-        decode(line)
-    except ValueError:
-        return False
-    return True
+def _has_lines(chunk: bytes) -> bool:
+    """Whether one of the first lines is an object by itself, as no line of an object spread over lines is."""
+    for line in chunk.split(b"\n", _LOOKED_AT)[:_LOOKED_AT]:
+        if line.startswith(b"{"):
+            try:
+                return isinstance(decode(line), dict)
+            except ValueError:
+                continue
+    return False
 
 
 def _lines(stream: IO[bytes], begun: bytes) -> Iterator[Piece]:

@@ -1,8 +1,9 @@
 """Where foreign bytes come from: a file, a zip or a folder, each as named streams. Nothing is written or unpacked.
 
 What a hostile source could do is bounded here. A packed stream may grow to `RATIO` times the size of its archive and
-`FREE` more, all streams of it together; names of a zip are labels and never become paths; in a folder symbolic links are
-neither opened nor descended, only regular files count, and there are at most `MOST_FILES` of them, `DEEPEST` levels down.
+`FREE` more, all streams of it together; names of a zip are labels and never become paths; in a folder symbolic links
+are neither opened nor descended, only regular files count, and there are at most `MOST_FILES` of them, `DEEPEST`
+levels down.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, NamedTuple
 
@@ -120,6 +121,11 @@ def is_zip(head: bytes) -> bool:
     return head.startswith(_ZIP)
 
 
+def is_packed(head: bytes) -> bool:
+    """Whether a file that begins so is a zip archive or a gzip stream."""
+    return head.startswith((_ZIP, _GZIP))
+
+
 def members(path: Path) -> list[Member]:
     """The streams of a source in order of their names: the file itself, or what a zip or a folder holds.
 
@@ -146,19 +152,17 @@ def _zipped(path: Path) -> list[Member]:
         raise unreadable(path, error) from error
     except PACKED_FAULTS as error:
         raise StorageError(f"cannot read {path}: the zip is broken ({error})") from error
-    with archive:
-        infos = [info for info in archive.infolist() if not info.is_dir()]
+    infos = [info for info in archive.infolist() if not info.is_dir()]
     if len(infos) > MOST_FILES:
         raise _too_many(path)
     budget = _Budget(path.stat().st_size)
     infos.sort(key=lambda info: (info.filename, info.header_offset))
-    return [Member(info.filename, lambda info=info: _unpacked(path, info, budget)) for info in infos]  # type: ignore[misc]
+    return [Member(info.filename, lambda info=info: _unpacked(archive, info, budget)) for info in infos]  # type: ignore[misc]
 
 
-def _unpacked(path: Path, info: zipfile.ZipInfo, budget: _Budget) -> IO[bytes]:
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget) -> IO[bytes]:
     """A member of a zip; a gzip file within is unpacked too."""
-    with zipfile.ZipFile(path) as archive:  # a stream keeps the file open for itself
-        stream = io.BufferedReader(_Counted(archive.open(info), budget))
+    stream = io.BufferedReader(_Counted(archive.open(info), budget))
     return _unzipped(stream, budget) if stream.peek(3).startswith(_GZIP) else stream
 
 
@@ -202,11 +206,3 @@ def peek(member: Member) -> bytes:
             return stream.read(HEAD_BYTES)
     except (StorageError, OSError, *PACKED_FAULTS):
         return b""
-
-
-def only(path: Path, fits: Callable[[Member], bool]) -> Iterator[Member]:
-    """The members that `fits` says yes to; none of a source that cannot be read."""
-    try:
-        yield from filter(fits, members(path))
-    except (StorageError, InvalidRequest):
-        return

@@ -1,8 +1,8 @@
 """Single values of foreign records, checked: texts, names, times, roles. Strict on types; None means absent.
 
-Times become milliseconds UTC by one rule: a number below 100,000,000,000 counts seconds (until the year 5138), any other
-milliseconds; digits in a text count as a number; another text is ISO 8601, one without a zone is UTC, one without a time
-of day is midnight. None and "" are unknown, 0.
+Times become milliseconds UTC by one rule: a number below 100,000,000,000 counts seconds (until the year 5138), any
+other milliseconds; nine digits and more in a text count as a number; another text is ISO 8601, one without a zone is
+UTC, one without a time of day is midnight. None and "" are unknown, 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memhop.readers.item import MAX_RAW_BYTES
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SECONDS: Final = 100_000_000_000
-_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+_NUMBER = re.compile(r"\d{9,15}(?:\.\d{1,9})?", re.ASCII)
 _LONE = re.compile("[\ud800-\udfff]")
 _ROLES: Final[Mapping[str, str]] = {
     "user": "user", "human": "user",
@@ -174,4 +174,4 @@ def raw(value: object) -> bytes:
 
 def _called(value: object) -> str:
     kinds = {bool: "a bool", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
-    return kinds.get(type(value), "nothing") if value is not None else "null"
+    return kinds.get(type(value), type(value).__name__)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from memhop import DB, HashEmbedder, NotFound
-from memhop.search.packing import CLOSE, OPEN, estimate_tokens
+from memhop.common.fence import CLOSE, OPEN
+from memhop.search.packing import estimate_tokens
 from tests.support.memories import DAY, DISTRACTORS, HOUR, MINUTE, NO_ID, NOW, copied, distract, memory, texts
 
 QUERIES = (

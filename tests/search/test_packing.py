@@ -7,7 +7,8 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memhop.search.packing import CLOSE, OPEN, Line, estimate_tokens, pack
+from memhop.common.fence import CLOSE, OPEN
+from memhop.search.packing import Line, estimate_tokens, pack
 
 DAY = 86_400_000
 LINES = st.lists(
