@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from memhop.api.import_journal import COMMIT_BYTES, COMMIT_RECORDS, Journal, Step
+from memhop.api.import_journal import Journal, Step, in_commits
 from memhop.common.clock import FUTURE_SLACK_MS, LAST_MS
 from memhop.common.config import LIMITS, check_choice, check_metadata, check_name, check_names, check_text
 from memhop.common.errors import InvalidRequest
@@ -99,7 +99,7 @@ class ItemImport:
     def run(self, progress: Callable[[int, int], None]) -> None:
         """See the module."""
         done = 0
-        for chunk in self._chunks(lambda item: not isinstance(item, EdgeItem)):
+        for chunk in in_commits(self._items(lambda item: not isinstance(item, EdgeItem))):
             with self._journal.writing() as step:
                 for place, item in chunk:
                     self._take(step, place, item)
@@ -109,9 +109,7 @@ class ItemImport:
             self._tally.remarks[TITLES] = len(self._titled)
         if not (self._linking or self._edged):
             return
-        for chunk in self._chunks(
-            lambda item: isinstance(item, EdgeItem) or (isinstance(item, NoteItem) and item.links)
-        ):
+        for chunk in in_commits(self._items(_names_others)):
             with self._journal.writing() as step:
                 for place, item in chunk:
                     if isinstance(item, EdgeItem):
@@ -121,22 +119,12 @@ class ItemImport:
             done += len(chunk)
             progress(done, 0)
 
-    def _chunks(self, wanted: Callable[[Item], Any]) -> Iterator[list[_Placed]]:
-        """What is wanted of the source, as much of it at a time as one commit holds."""
-        chunk: list[_Placed] = []
-        size = 0
+    def _items(self, wanted: Callable[[Item], Any]) -> Iterator[tuple[_Placed, int]]:
+        """What is wanted of the source, with its place and the length of its text."""
         for number, item in enumerate(self._reader.read(self._path), 1):
             self._edged |= isinstance(item, EdgeItem)
-            if not wanted(item):
-                continue
-            length = len(getattr(item, "text", ""))
-            if chunk and (len(chunk) == COMMIT_RECORDS or size + length > COMMIT_BYTES):
-                yield chunk
-                chunk, size = [], 0
-            chunk.append(_Placed(f"item {number}", item))
-            size += length
-        if chunk:
-            yield chunk
+            if wanted(item):
+                yield _Placed(f"item {number}", item), len(getattr(item, "text", ""))
 
     def _take(self, step: Step, place: str, item: Item) -> None:
         match item:
@@ -420,6 +408,10 @@ class ItemImport:
         found = step.batch.listed(record_type, group, limit=20)
         pending = step.pending.get(group)
         return [*found, pending] if isinstance(pending, record_type) else found
+
+
+def _names_others(item: Item) -> bool:
+    return isinstance(item, EdgeItem) or (isinstance(item, NoteItem) and bool(item.links))
 
 
 _CONTENT = (

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memhop import DB, BadFormat, HashEmbedder, InvalidRequest, NotFound, StorageError
-from memhop.api import import_records, results
+from memhop.api import import_journal, results
 from memhop.common.clock import ManualClock
 from memhop.common.config import LIMITS
 from memhop.repo.record import Kind
@@ -430,7 +430,7 @@ def test_progress_is_told(tmp_path: Path, exported: Path) -> None:
 def import_slowly(link: Connection, path: Path, source: Path) -> None:
     """Stops once so many commits are made."""
 
-    setattr(import_records, "COMMIT_RECORDS", 7)
+    import_journal.COMMIT_RECORDS = 7
     seen = 0
 
     def told(done: int, total: int) -> None:
@@ -615,7 +615,7 @@ def test_an_import_that_fails_says_so_and_can_be_taken_back(tmp_path: Path, expo
 
 
 def test_an_import_that_is_undone_while_it_runs_stops(tmp_path: Path, exported: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("memhop.api.import_records.COMMIT_RECORDS", 10)
+    monkeypatch.setattr("memhop.api.import_journal.COMMIT_RECORDS", 10)
     with memory(tmp_path / "a.meh") as db:
 
         def undo(done: int, total: int) -> None:
