@@ -83,7 +83,10 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Take in an export, or what another program exported. Exit code 1: some of it was rejected, the rest is stored."""
+    from memhop.api.importing import format_of
+
     with reporting(as_json=as_json) as out:
+        format_of(path, format)  # before a file is created for it
         with (
             open_memory(out, file, wait=wait, purpose="memhop import", create=not dry_run) as db,
             out.measured("importing") as progress,
@@ -112,15 +115,15 @@ def _show_report(out: Output, done: results.ImportReport) -> None:
         if (count := getattr(done, name)) or name == "created"
     )
     verb = "would import" if done.dry_run else "imported"
-    out.say((verb, "green"), f" {done.read:,} read ({done.format}): {counts}")
+    out.say((verb, "green"), f": {done.read:,} read ({done.format}), {counts}")
     for remark, count in done.remarks.items():
         out.say(f"  {count:,}: {remark}")
     for problem in done.problems[:_SHOWN]:
         out.say((f"  {problem.place}", "red"), f": {problem.reason}")
     if done.rejected > _SHOWN:
-        out.say(f"  … and {done.rejected - min(_SHOWN, len(done.problems)):,} more")
+        out.say(f"  ... and {done.rejected - _SHOWN:,} more")
     if done.rejects_path:
-        out.say(f"rejected ones: {done.rejects_path}")
+        out.say(f"rejected: {done.rejects_path}")
     if done.number is not None:
         out.say(f"take it back with: memhop imports undo {done.number}")
 
@@ -189,8 +192,8 @@ def undo(
         if as_json:
             out.json(done.to_dict())
             return
-        out.say(("undone", "green"), f": {done.removed:,} records removed, {done.reverted:,} as they were before")
+        out.say(("undone", "green"), f": removed {done.removed:,}, put back {done.reverted:,}")
         for stayed in done.stayed[:_SHOWN]:
             out.say(f"  stays: {stayed.kind or 'record'} {stayed.id}: {stayed.reason}")
         if done.stayed_in_all > _SHOWN:
-            out.say(f"  … and {done.stayed_in_all - _SHOWN:,} more")
+            out.say(f"  ... and {done.stayed_in_all - _SHOWN:,} more")
