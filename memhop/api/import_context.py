@@ -67,8 +67,6 @@ class Context:
         if at > self.now + FUTURE_SLACK_MS:
             self.tally.remarks[FUTURE] += 1
             return self.now
-        if not at:
-            self.tally.remarks[NO_TIME] += 1
         return at or self.now
 
     def put_away(self, at: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memhop.api.import_context import BadItem, Context, known
+from memhop.api.import_context import NO_TIME, BadItem, Context, known
 from memhop.api.import_journal import Step
 from memhop.common.config import LIMITS, check_choice, check_name, check_text
 from memhop.common.ids import key_hash, to_hex
@@ -57,4 +57,6 @@ class MessageKeeper:
         )
         stored = step.new(message, session, at, item.speaker, text)
         step.pending[external_message(session, external_id)] = stored
+        if not item.at:
+            self._context.tally.remarks[NO_TIME] += 1
         self._context.tally.created += 1

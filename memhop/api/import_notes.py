@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from memhop.api.import_context import Context, known
+from memhop.api.import_context import NO_TIME, Context, known
 from memhop.api.import_journal import Step
 from memhop.common.config import LIMITS, check_metadata, check_name, check_names, check_text
 from memhop.common.errors import InvalidRequest
@@ -27,6 +27,7 @@ from memhop.repo.record import Tier
 from memhop.repo.schema import Schemas
 
 NO_TARGET = "links to what the source does not have were left out"
+TOO_MANY = f"notes with more than {LIMITS.links} links keep the first"
 ODD_LINK = "links of an unknown type were taken for related"
 STATUS = "statuses that the kind does not have were kept as metadata.source_status"
 _CONTENT = (
@@ -128,6 +129,8 @@ class NoteKeeper:
             usage = Usage(id=usage_id(note.id), target=note.id, hits=min(item.recalled, 2**62), last_at=last)
             if step.batch.kind_of(usage.id) is None:
                 step.batch.put(usage)
+        if not (item.at or item.updated_at):
+            self._context.tally.remarks[NO_TIME] += 1
         self._context.tally.created += 1
         return note
 
@@ -149,7 +152,9 @@ class NoteKeeper:
                 self._context.tally.remarks[ODD_LINK] += 1
                 type_ = "related"
             links.setdefault(target_id, type_)
-        links = dict(islice(links.items(), LIMITS.links))
+        if len(links) > LIMITS.links:
+            self._context.tally.remarks[TOO_MANY] += 1
+            links = dict(islice(links.items(), LIMITS.links))
         if links == before:
             return
         types = tuple(links.values()) if set(links.values()) != {"related"} else ()
