@@ -97,6 +97,7 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
             BadFormat: not a .meh file, or one written by a newer version.
             Corrupt, StorageError: the file or disk is damaged beyond reading, or the folder is missing.
             InvalidRequest: an argument does not do.
+            ConfigError: `config` describes a kind of notes wrongly; names the key.
 
         Cost: about a millisecond, whatever the size of the file, plus replaying what came after its last checkpoint
             (2 us per record).
@@ -120,6 +121,10 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
         check_has("config", config, ("memory", "schemas"))
         check_name(actor, field="actor", blank=True)
         check_has("backups", backups, ("folder", "every_commits", "every_hours", "keep", "daily", "weekly"))
+        if config is not None and config.schemas:
+            from memhop.repo.schema import Schemas
+
+            Schemas(config.schemas)  # what is wrong in them shows here, and before a file is made
         chosen_clock = clock or SystemClock()
         file = MehFile.open(
             path,

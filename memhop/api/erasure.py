@@ -6,6 +6,7 @@ keeps history. With the record goes what was made of it:
     its words and vectors in the indexes        they belong to the unit; compaction leaves out their bytes
     its usage counter, its embedding failures   erased
     links of other notes, steps that name it    the others stay without the reference
+    notes that it superseded                    in force again
     the topic of a message                      loses the keywords and the summary; erased with its last message
     a topic fused from that one                 gets another summary and keywords, drawn from what is left
     the scene of that topic                     loses a name that holds a word of the message, unless the host gave
@@ -40,6 +41,7 @@ from memhop.repo.l3_knowledge import edges_at, edges_in, nodes_of
 from memhop.repo.l4_archive import Message, dated
 from memhop.repo.l4_note import Note
 from memhop.repo.l4_revision import revisions_of
+from memhop.repo.l4_supersession import claims, release
 from memhop.repo.l6_usage import usage_id
 from memhop.repo.record import Kind, Record, all_of, linked_to
 from memhop.repo.references import without
@@ -99,6 +101,7 @@ class Erasure:
         self._batch = batch
         self._referring: dict[int, Kind] = {}
         self._texts: list[str] | None = []  # that go; None: one of them cannot be read
+        self._released: set[int] = set()  # notes that one of those superseded
 
     def erase(self, ids: Iterable[int]) -> None:
         """Put into the batch what erases these notes and messages. Call it once, under the store's lock."""
@@ -109,6 +112,7 @@ class Erasure:
                 waiting += self._erase_one(waiting.pop(), spaces)
             waiting = [id_ for id_, kind in self._referring.items() if self._means_nothing(kind, id_)]
         self._draw_anew()
+        self._reinstate()
         made = self.gone.keys() | self.blanked | self._referring.keys()
         if struck := strike_out(self._store, self._batch, made, self._texts):
             self.reached["entries of the dream journal"] += struck
@@ -127,6 +131,7 @@ class Erasure:
         self._refer(linked_to(id_))
         if kind is Kind.NOTE:
             self._refer(revisions_of(id_))
+            self._released.update(claims(record) if isinstance(record, Note) else ())
         if kind is Kind.MESSAGE:
             return list(self._take_from_topics(id_, record))
         if kind is Kind.TOPIC and isinstance(record, Topic):
@@ -249,6 +254,14 @@ class Erasure:
                     topic, user_keywords=keywords, summary=text, ends=ends, sources=sources, refined_by=""
                 )
             )
+
+    def _reinstate(self) -> None:
+        """Notes that were superseded by what goes; the reference itself was taken out with the others."""
+        for id_ in sorted(self._released - self.gone.keys()):
+            note = self._readable(Note, id_)
+            if note is not None and not note.superseded_by:
+                release(self._batch, note, actor=self._store.actor, now_ms=self._store.clock.now_ms())
+                self.reached["superseded notes"] += 1
 
     def _take_from_scene(self, topic: Topic) -> Iterator[int]:
         """After a topic has gone: those who name it, and its scene if nothing is left in it."""

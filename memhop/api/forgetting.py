@@ -10,23 +10,23 @@ import numpy as np
 
 from memhop.api import results
 from memhop.api.erasure import Erasure, check_erasable
+from memhop.api.note_changes import Changes
 from memhop.common.clock import to_ms
 from memhop.common.config import LIMITS, check_name
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo.l4_note import Note
-from memhop.repo.l4_revision import revise
 from memhop.repo.record import Layer, Tier, project_label
 
 if TYPE_CHECKING:
-    from memhop.repo.batch import Batch
+    from memhop.repo.schema import Schemas
     from memhop.repo.store import Store
 
 _ERASED = "erased; compact() removes the bytes"
 
 
 def forget(
-    store: Store, id: str, *, hard: bool, prove: bool, also: Iterable[str | os.PathLike[str]]
+    store: Store, schemas: Schemas, id: str, *, hard: bool, prove: bool, also: Iterable[str | os.PathLike[str]]
 ) -> results.Forgotten:
     """See `DB.forget`."""
     id_ = from_hex(id)
@@ -46,22 +46,15 @@ def forget(
             erasure = Erasure(store, batch)
             erasure.erase([id_])
             return results.Forgotten(id.lower(), True, None, "; ".join((_ERASED, *erasure.remarks())))
-        changed, reason = _trash(store, batch, id_)
-    return results.Forgotten(id.lower(), changed, Tier.TRASHED.label, reason)
-
-
-def _trash(store: Store, batch: Batch, id_: int) -> tuple[bool, str]:
-    note = store.find(Note, id_)
-    if note is None:
-        check_erasable(store, id_)
-        raise InvalidRequest(
-            "what was said is kept word for word", field="hard", allowed="hard=True, to erase the message for good"
-        )
-    if note.tier == Tier.TRASHED:
-        return False, "it was in the trash already"
-    now = store.clock.now_ms()
-    revise(batch, note, act="trash", actor=store.actor, now_ms=now, tier=Tier.TRASHED)
-    return True, "moved to the trash; recall finds it with tier='trashed' only"
+        changes = Changes(store, batch, schemas)
+        note = store.find(Note, id_)
+        if note is None:
+            check_erasable(store, id_)
+            raise InvalidRequest(
+                "what was said is kept word for word", field="hard", allowed="hard=True, to erase the message for good"
+            )
+        trashed = changes.trash(note)
+    return results.Forgotten(trashed.id, trashed.changed, trashed.tier, trashed.reason)
 
 
 def purge(store: Store, *, trashed_before: object, project: str | None) -> results.Purged:
@@ -78,7 +71,7 @@ def purge(store: Store, *, trashed_before: object, project: str | None) -> resul
             note = store.readable(Note, id_)
             if note is None:
                 damaged += 1
-            elif before is None or note.updated_at < before:  # nothing changes a note in the trash but leaving it
+            elif before is None or (note.trashed_at or note.updated_at) < before:
                 chosen.append(id_)
         erasure = Erasure(store, batch)
         erasure.erase(chosen)

@@ -5,6 +5,7 @@
     ├── VectorSpaceMismatch    1002   a vector does not belong to the space it was offered to
     ├── InvalidRequest         1003   the caller's argument is wrong; nothing was written   (ValueError)
     ├── NotFound               3001   the id is well formed but names no live record        (LookupError)
+    ├── Conflict               3002   it was changed since the caller looked; nothing was written
     ├── StorageError           5001   the file or the disk failed; see `core`               (OSError)
     │   ├── Closed             5002   the handle was closed, or belongs to a parent process
     │   ├── BadFormat          5003   not a .meh file, or a version this build cannot read
@@ -81,6 +82,16 @@ class NotFound(MemhopError, LookupError):
     """The id is well formed but names no live record of the kind that was asked for."""
 
     code = 3001
+
+
+class Conflict(MemhopError):
+    """The record was changed since the caller looked at it: `rev` is what it is now. Nothing was written."""
+
+    code = 3002
+
+    def __init__(self, message: str, *, rev: int, field: str = "expected_rev") -> None:
+        super().__init__(message, field=field, allowed=str(rev), hint="read it again, then decide")
+        self.rev = rev
 
 
 class StorageError(MemhopError, OSError):

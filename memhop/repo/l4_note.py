@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Final
 
@@ -28,6 +29,8 @@ from memhop.repo.record import (
     project_label,
 )
 
+RELATED: Final = "related"
+SUPERSEDES: Final = "supersedes"
 LINK_TYPES: Final = ("related", "supersedes", "fixes", "causes", "part_of", "depends_on")
 LinkType = Annotated[str, msgspec.Meta(pattern=r"\A(" + "|".join(LINK_TYPES) + r")\Z")]
 _SHORT = 1_000  # characters of a text that is kept
@@ -87,19 +90,27 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
             msgspec.structs.force_setattr(self, "updated_at", self.created_at)
 
     def listings(self) -> list[Listing]:
+        created = self.created_at or self.at
         found = [
-            Listing(all_of(self.KIND), self.at),
+            Listing(all_of(self.KIND), created),
             Listing(notes_in(self.project), self.at),
-            Listing(state_of(self.project, self.tier, self.kind, self.status), self.updated_at),
+            Listing(state_of(self.project, self.tier, self.kind, self.status), self.updated_at or created),
             Listing(same_text(self.project, self.kind, self.text), self.at),
         ]
         found += [Listing(tagged(tag), self.at) for tag in self.tags]
-        found += [Listing(linked_to(link), self.at) for link in dict.fromkeys(self.links)]
+        if self.links or self.superseded_by:
+            found += [
+                Listing(linked_to(id_), self.at) for id_ in dict.fromkeys((*self.links, self.superseded_by)) if id_
+            ]
         if self.external_id:
             found.append(Listing(external_note(self.project, self.external_id), self.at))
         if self.idempotency_key:
             found.append(Listing(idempotent(self.idempotency_key), self.at))
         return found
+
+    def typed_links(self) -> tuple[tuple[str, int], ...]:
+        """(type, id) of each link."""
+        return tuple(zip(self.link_types or (RELATED,) * len(self.links), self.links, strict=True))
 
     def unit(self) -> Unit:
         tags = " ".join(self.tags)
@@ -113,6 +124,16 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
             project=project_label(self.project),
             flags=SUPERSEDED if self.superseded_by else 0,
         )
+
+
+def link_fields(links: Iterable[tuple[str, int]]) -> dict[str, Any]:
+    """The fields of a note that hold these (type, id) pairs, each once."""
+    pairs = tuple(dict.fromkeys(links))
+    types = tuple(type_ for type_, _ in pairs)
+    return {
+        "links": tuple(id_ for _, id_ in pairs),
+        "link_types": types if any(type_ != RELATED for type_ in types) else (),
+    }
 
 
 def notes_in(project: str) -> int:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from memhop.repo.batch import Batch
 
 REVISIONS_KEPT: Final = 200  # of one note; the oldest go first
+REVISION_BYTES: Final = 32 * 1024  # of one note, all together; the newest is kept however large it is
+_PAGE = 100  # the oldest, looked at when another one comes
 ACTS: Final = (  # what a change was; events are named after it
     "edit",
     "status",
@@ -33,6 +35,7 @@ ACTS: Final = (  # what a change was; events are named after it
     "reassign",
     "revert",
     "supersede",
+    "reinstate",  # what superseded it is gone
     "import",
 )
 _SILENT = frozenset({"rev", "updated_at", "status_at", "act", "actor", "id"})  # follow from the change itself
@@ -49,6 +52,7 @@ class NoteRevision(Record, frozen=True, kw_only=True, omit_defaults=True):
     act: str = ""
     actor: str = ""
     before: dict[str, Any] = {}
+    written: Count = 0  # bytes of this and all earlier ones of the note, also of those that are no longer kept
 
     def listings(self) -> list[Listing]:
         return [Listing(revisions_of(self.note), self.rev)]
@@ -82,19 +86,35 @@ def revise(batch: Batch, note: Note, *, act: str, actor: str, now_ms: int, **fie
     if not changed:
         return note
     before = {name: getattr(note, name) for name in changed if name not in _SILENT}
+    if note.rev == 1:  # of later revisions the record before them says it
+        before |= {name: value for name in ("act", "actor") if (value := getattr(note, name))}
     if "status" in changed:
         changed["status_at"] = now_ms
+    earlier = batch.find(NoteRevision, revision_id(note.id, note.rev - 1))
+    plain = msgspec.to_builtins(before)
     record = NoteRevision(
-        note=note.id, rev=note.rev, at=now_ms, act=act, actor=actor, before=msgspec.to_builtins(before)
+        note=note.id,
+        rev=note.rev,
+        at=now_ms,
+        act=act,
+        actor=actor,
+        before=plain,
+        written=(earlier.written if earlier else 0) + len(msgspec.msgpack.encode(plain)),
     )
+    _drop_oldest(batch, record)
     batch.put(record, revision_id(note.id, note.rev))
-    oldest = revision_id(note.id, note.rev - REVISIONS_KEPT)
-    if note.rev > REVISIONS_KEPT and batch.kind_of(oldest) == Kind.NOTE_REVISION:
-        batch.delete(Kind.NOTE_REVISION, oldest)
     revised = msgspec.structs.replace(
         note, **changed, rev=note.rev + 1, updated_at=max(now_ms, note.updated_at), act=act, actor=actor
     )
     return batch.put(revised)
+
+
+def _drop_oldest(batch: Batch, newest: NoteRevision) -> None:
+    """Keep within the bounds. What is dropped is struck out of a kept history too: the bounds are there for space."""
+    for kept in batch.listed(NoteRevision, revisions_of(newest.note), limit=_PAGE):
+        if kept.rev > newest.rev - REVISIONS_KEPT and newest.written - kept.written < REVISION_BYTES:
+            return
+        batch.delete(Kind.NOTE_REVISION, revision_id(newest.note, kept.rev), purge=True)
 
 
 def _with_times(note: Note, fields: dict[str, Any], now_ms: int) -> dict[str, Any]:

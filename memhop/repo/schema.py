@@ -16,11 +16,13 @@ filled in. Names of kinds and statuses are exact, names of projects compare with
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from memhop.common.config import check_metadata, check_name
 from memhop.common.errors import ConfigError, InvalidRequest
-from memhop.repo.record import project_key
+from memhop.repo.record import DEFAULT_PROJECT, project_key
 
 SUMMARY_KIND: Final = "progressive_summary"
 _LISTS = ("statuses", "open", "terminal", "required")
@@ -38,8 +40,8 @@ class KindSchema(NamedTuple):
     required: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = _NONE
 
-    def check_status(self, status: str, *, kind: str, field: str = "status") -> str:
-        """The status, or the default one for "".
+    def check_status(self, status: str | None, *, kind: str, field: str = "status") -> str:
+        """The status; the default one for "" and None, which is "" where there is none.
 
         Raises:
             InvalidRequest: naming the statuses of the kind.
@@ -52,12 +54,15 @@ class KindSchema(NamedTuple):
         return status
 
     def fill(self, metadata: dict[str, Any], *, kind: str, field: str = "metadata") -> dict[str, Any]:
-        """Metadata with the defaults of the kind filled in.
+        """Metadata with the defaults of the kind filled in, also in place of null.
 
         Raises:
-            InvalidRequest: a required key is absent or null.
+            InvalidRequest: a required key is absent or null, and has no default.
         """
-        filled = {**self.defaults, **metadata} if self.defaults else metadata
+        if not (self.defaults or self.required):
+            return metadata
+        filled = deepcopy(dict(self.defaults))
+        filled |= {key: value for key, value in metadata.items() if value is not None or key not in filled}
         for key in self.required:
             if filled.get(key) is None:
                 raise InvalidRequest(f"a {kind} needs {key!r}", field=f"{field}.{key}", allowed="any value")
@@ -72,21 +77,21 @@ BUILT_IN: Final[Mapping[str, KindSchema]] = MappingProxyType(
             "proposed",
             open=("proposed", "approved"),
             terminal=("rejected", "implemented", "superseded"),
-            defaults=MappingProxyType({"files": (), "rationale": ""}),
+            defaults=MappingProxyType({"files": [], "rationale": ""}),
         ),
         "bug": KindSchema(
             ("open", "in_progress", "fixed", "wont_fix", "cant_repro"),
             "open",
             open=("open", "in_progress"),
             terminal=("fixed", "wont_fix", "cant_repro"),
-            defaults=MappingProxyType({"severity": "minor", "files": ()}),
+            defaults=MappingProxyType({"severity": "minor", "files": []}),
         ),
         "plan": KindSchema(
             ("pending", "in_progress", "completed", "cancelled"),
             "pending",
             open=("pending", "in_progress"),
             terminal=("completed", "cancelled"),
-            defaults=MappingProxyType({"files": (), "steps": ()}),
+            defaults=MappingProxyType({"files": [], "steps": []}),
         ),
         "note": KindSchema(),
         "insight": KindSchema(),
@@ -110,12 +115,21 @@ class Schemas:
 
     def __init__(self, described: Mapping[str, Any], *, source: str = "schemas") -> None:
         self._projects: dict[str, dict[str, KindSchema]] = {}
-        checked = {
-            project_key(project): _kinds(value, f"schemas.{project}", source) for project, value in described.items()
-        }
-        self._default = _laid_over(BUILT_IN, checked.pop("default", {}), source)
+        if not isinstance(described, Mapping):
+            raise _bad(source, "schemas", "a table of projects")
+        checked: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {}
+        for project, value in described.items():
+            where = f"schemas.{project}"
+            if project_key(_named(project, where, source)) in checked:
+                raise _bad(source, where, "one table for each project; their names compare without case")
+            checked[project_key(project)] = _kinds(value, where, source)
+        self._default = _laid_over(BUILT_IN, checked.pop(project_key(DEFAULT_PROJECT), {}), source)
         for project, kinds in checked.items():
             self._projects[project] = _laid_over(self._default, kinds, source)
+        self._folded = {
+            project: {kind.casefold(): kind for kind in kinds}
+            for project, kinds in {**self._projects, project_key(DEFAULT_PROJECT): self._default}.items()
+        }
 
     def kinds(self, project: str) -> Mapping[str, KindSchema]:
         """The described kinds of a project, built-in ones included, by name."""
@@ -126,8 +140,28 @@ class Schemas:
         """The schema of a kind; an empty one for a kind nobody describes."""
         return self.kinds(project).get(kind) or _ANY
 
+    def check_kind(self, project: str, kind: str, *, field: str = "kind") -> KindSchema:
+        """The schema of a kind that is to be written.
+
+        Raises:
+            InvalidRequest: its name differs from a described one by case alone, which would escape that one's rules.
+        """
+        schema = self.kinds(project).get(kind)
+        if schema is None:
+            known = self._folded.get(project_key(project), self._folded[project_key(DEFAULT_PROJECT)])
+            if (meant := known.get(kind.casefold())) is not None:
+                raise InvalidRequest(f"{kind[:40]!r} is no kind, names of kinds are exact", field=field, allowed=meant)
+        return schema or _ANY
+
 
 _ANY = KindSchema()
+
+
+def _named(name: object, key: str, source: str) -> str:
+    try:
+        return check_name(name, field=key)
+    except InvalidRequest as error:
+        raise _bad(source, key, f"as its name {error.allowed}") from None
 
 
 def _kinds(value: Any, key: str, source: str) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -137,18 +171,24 @@ def _kinds(value: Any, key: str, source: str) -> dict[str, tuple[str, dict[str, 
     found = {}
     for kind, table in value.get("kinds", {}).items():
         where = f"{key}.kinds.{kind}"
+        _named(kind, where, source)
         if not isinstance(table, Mapping):
             raise _bad(source, where, f"a table of {', '.join(_KEYS)}")
         for name, entry in table.items():
             if name not in _KEYS:
                 raise _bad(source, f"{where}.{name}", ", ".join(_KEYS))
-            texts = isinstance(entry, list | tuple) and all(isinstance(item, str) and item.strip() for item in entry)
-            if name in _LISTS and not texts:
-                raise _bad(source, f"{where}.{name}", "a list of names")
-            if name == "status" and not isinstance(entry, str):
-                raise _bad(source, f"{where}.{name}", "a name")
-            if name == "defaults" and not isinstance(entry, Mapping):
-                raise _bad(source, f"{where}.{name}", "a table")
+            if name in _LISTS:
+                if not isinstance(entry, list | tuple):
+                    raise _bad(source, f"{where}.{name}", "a list of names")
+                for item in entry:
+                    _named(item, f"{where}.{name}", source)
+            if name == "status" and entry != "":
+                _named(entry, f"{where}.{name}", source)
+            if name == "defaults":
+                try:
+                    check_metadata(dict(entry) if isinstance(entry, Mapping) else entry)
+                except InvalidRequest as error:
+                    raise _bad(source, f"{where}.{name}", f"{error.allowed}; {error.message}") from None
         found[str(kind)] = (where, dict(table))
     return found
 
@@ -170,7 +210,7 @@ def _laid_over(
         if "status" in table:
             given["status"] = table["status"]
         if "defaults" in table:
-            given["defaults"] = MappingProxyType({**base.defaults, **table["defaults"]})
+            given["defaults"] = MappingProxyType({**base.defaults, **check_metadata(dict(table["defaults"]))})
         schema = base._replace(**given)
         for name in ("open", "terminal"):
             for status in getattr(schema, name):

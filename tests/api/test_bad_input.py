@@ -99,9 +99,10 @@ TEXTS = [
 NAMED = [
     *(
         case
-        for field in ("project", "kind", "status", "source", "external_id", "idempotency_key")
+        for field in ("project", "kind", "source", "external_id", "idempotency_key")
         for case in refuses(field, lambda w, v, f=field: w.db.remember("new", **{f: v}), *NAMES)  # type: ignore[misc]
     ),
+    *refuses("status", lambda w, v: w.db.remember("new", status=v), *NAMES[1:]),  # "": the default of the kind
     *refuses("session", lambda w, v: w.db.search("t", session=v), *NAMES),
     *refuses("speaker", lambda w, v: w.db.search("t", speaker=v), *NAMES),
     *refuses("project", lambda w, v: w.db.search("t", project=v), *NAMES),
@@ -115,8 +116,9 @@ NAMED = [
     *refuses("external_id", lambda w, v: w.db.archive.find(session="s", external_id=v), *NAMES, None),
     *refuses("session", lambda w, v: w.db.archive.list(session=v), *NAMES),
     *refuses("project", lambda w, v: w.db.notes.list(project=v), *NAMES),
-    *refuses("tag", lambda w, v: w.db.notes.list(tag=v), *NAMES),
-    *refuses("tag", lambda w, v: w.db.notes.list(tag="a", project=v), "b"),
+    *refuses("tags", lambda w, v: w.db.notes.list(tags=[v]), *NAMES),
+    *refuses("kinds", lambda w, v: w.db.notes.list(kinds=[v]), *NAMES),
+    *refuses("statuses", lambda w, v: w.db.notes.list(statuses=[v]), *NAMES[1:]),
     *refuses("graph", lambda w, v: w.db.knowledge.put(v, "t"), *NAMES, None),
     *refuses("title", lambda w, v: w.db.knowledge.put("g", v), *NAMES, None),
     *refuses("node_type", lambda w, v: w.db.knowledge.put("g", "t", node_type=v), 5, None, "a\nb"),
@@ -178,7 +180,7 @@ FILTERS = [
     *refuses("limit", lambda w, v: w.db.recall("q", limit=v), *LIMITS_OR_DEFAULT),
     *refuses("limit", lambda w, v: w.db.search("q", limit=v), *LIMITS_OR_DEFAULT),
     *refuses("limit", lambda w, v: w.db.why_not(w.note, "q", limit=v), *LIMITS_OR_DEFAULT),
-    *refuses("limit", lambda w, v: w.db.notes.list(limit=v), *LIMITS),
+    *refuses("limit", lambda w, v: w.db.notes.list(limit=v), *LIMITS_OR_DEFAULT),
     *refuses("limit", lambda w, v: w.db.archive.list(limit=v), *LIMITS),
     *refuses("limit", lambda w, v: w.db.scenes.list(limit=v), *LIMITS),
     *refuses("limit", lambda w, v: w.db.scenes.context(w.scene, limit=v), *LIMITS, 101),

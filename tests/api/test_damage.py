@@ -51,7 +51,7 @@ def _says(db: DB) -> tuple[object, ...]:
     """Everything a reader can get, in an order that does not depend on how indexes are kept."""
     scenes = every(db.scenes.list)
     return (
-        [(note.id, note.text, note.tier, note.metadata) for note in every(db.notes.list)],
+        [(note.id, note.text, note.tier, note.metadata) for note in every(db.notes.list, tier="all")],
         [(message.id, message.text, message.session) for message in every(db.archive.list)],
         [[topic.message_ids for topic in db.topics.list(scene.id).items] for scene in scenes],
         [
@@ -236,7 +236,7 @@ def test_one_damaged_record_of_each_kind_stops_nothing(tmp_path: Path, kind: Kin
         assert db.facts.list("kayak").items[-1].value == "the boathouse"
         db.pending()
         assert db.backfill().reason is None
-        damaged = [page.damaged for page in (db.notes.list(), db.archive.list(), db.scenes.list())]
+        damaged = [page.damaged for page in (db.notes.list(tier="all"), db.archive.list(), db.scenes.list())]
         assert damaged == [int(kind is listed) for listed in (Kind.NOTE, Kind.MESSAGE, Kind.SCENE)]
         assert db.imports.list().damaged == int(kind is Kind.IMPORT)
         assert db.import_(tmp_path / "other.jsonl").rejected == 0
@@ -258,8 +258,8 @@ def test_listings_count_what_they_leave_out(tmp_path: Path) -> None:
     raw[raw.rindex(b"note number 4") + 12] ^= 1  # now "note number 5", were it believed
     path.write_bytes(raw)
     with memory(path) as db:
-        page = db.notes.list(limit=5)
+        page = db.notes.list(sort="at", limit=5)
         assert [note.text[-1] for note in page.items] == ["0", "1", "2", "3"]
         assert page.damaged == 1
-        assert [note.text[-1] for note in every(db.notes.list)] == ["0", "1", "2", "3", "5", "6", "7", "8"]
+        assert [note.text[-1] for note in every(db.notes.list, sort="at")] == ["0", "1", "2", "3", "5", "6", "7", "8"]
         assert db.stats().unreadable >= 1

@@ -21,7 +21,7 @@ def test_a_note_comes_back_as_it_was_given(tmp_path: Path) -> None:
             "ship the parser\n\tbefore the review  ",
             project="compiler",
             kind="plan",
-            status="open",
+            status="pending",
             tags=["work", "parser"],
             metadata={"depth": [1, 2.5, None, True], "名": "値"},
             links=[target.id],
@@ -32,9 +32,9 @@ def test_a_note_comes_back_as_it_was_given(tmp_path: Path) -> None:
         )
         assert replace(note, created=False) == db.notes.get(note.id)
         assert note.text == "ship the parser\n\tbefore the review  "
-        assert (note.project, note.kind, note.status, note.source) == ("compiler", "plan", "open", "standup")
+        assert (note.project, note.kind, note.status, note.source) == ("compiler", "plan", "pending", "standup")
         assert (note.tags, note.links) == (("work", "parser"), (target.id,))
-        assert note.metadata == {"depth": [1, 2.5, None, True], "名": "値"}
+        assert note.metadata == {"depth": [1, 2.5, None, True], "名": "値", "files": [], "steps": []}
         assert note.at == int(datetime(2026, 5, 1, 12, tzinfo=UTC).timestamp() * 1000)
         assert (note.created_at, note.updated_at, note.rev, note.created) == (NOW, NOW, 1, True)
         shown = json.loads(json.dumps(note.to_dict()))
@@ -299,12 +299,12 @@ class TestListing:
             )  # fmt: skip
             oldest_first = sorted(notes, key=lambda note: (note.at, note.id))
             ids = [note.id for note in oldest_first]
-            assert [note.id for note in every(db.notes.list, newest_first=False)] == ids
-            assert [note.id for note in every(db.notes.list)] == ids[::-1]
+            assert [note.id for note in every(db.notes.list, sort="at", newest_first=False)] == ids
+            assert [note.id for note in every(db.notes.list, sort="at")] == ids[::-1]
             in_a = [note.id for note in oldest_first if note.project == "a"]
-            assert [note.id for note in every(db.notes.list, project="a", newest_first=False)] == in_a
+            assert [note.id for note in every(db.notes.list, project="a", sort="at", newest_first=False)] == in_a
             tagged = [note.id for note in oldest_first if note.tags == ("tt",)]
-            assert [note.id for note in every(db.notes.list, tag="TT", newest_first=False)] == tagged
+            assert [note.id for note in every(db.notes.list, tags=["TT"], sort="at", newest_first=False)] == tagged
 
     def test_a_page_that_ends_exactly_has_no_next(self, tmp_path: Path) -> None:
         with memory(tmp_path / "a.meh") as db:

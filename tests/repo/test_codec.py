@@ -26,7 +26,7 @@ EXAMPLES = [
             "text": "t", "type": "mcp", "target": 1, "session": "s", "seq": 1, "model": "m", "dim": 3, "owner": 2,
             "space": 3, "attempts": 1, "retry_at": 5, "units": 1, "width": 1, "matrix": b"\xff\x00\x80",
             "value": "b", "field": "c", "nodes": [1, 2], "subject": "d", "predicate": "e", "number": 1,
-            "dream": 1, "stage": "f", "base": 1, "day": 1, "note": 4, "rev": 1, "batch": 6,
+            "dream": 1, "stage": "f", "base": 1, "day": 1, "note": 1, "rev": 1, "batch": 1, "format": "g",
         },
         record_type,
     )

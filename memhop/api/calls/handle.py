@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memhop.models.chat import ChatModel
     from memhop.models.embed import Embedder
     from memhop.models.metered import Budget
+    from memhop.repo.schema import Schemas
     from memhop.repo.store import Store
     from memhop.search.recall import Recaller
 
@@ -51,6 +52,7 @@ class Handle:
         self._lock = threading.RLock()
         self._store_or_none: Store | None = None
         self._recaller_or_none: Recaller | None = None
+        self._schemas_or_none: Schemas | None = None
         self._rotation: Rotation | None = None
         self._llm, self._llm_on_write, self._budget, self._dreaming = llm, llm_on_write, budget, dreaming
         self._dreamer_or_none: Dreamer | None = None
@@ -132,6 +134,15 @@ class Handle:
                 if self._rotation is not None:
                     self._store_or_none.after_commit.append(self._rotation.committed)
             return self._store_or_none
+
+    @property
+    def _schemas(self) -> Schemas:
+        """The kinds of notes. Raises ConfigError where the configuration describes them wrongly."""
+        if self._schemas_or_none is None:
+            from memhop.repo.schema import Schemas
+
+            self._schemas_or_none = Schemas(self._config.schemas)
+        return self._schemas_or_none
 
     @property
     def _recaller(self) -> Recaller:

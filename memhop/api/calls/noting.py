@@ -25,7 +25,7 @@ class Noting(Handle):
         status: str | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
-        links: Iterable[str] = (),
+        links: Iterable[str | Mapping[str, str] | tuple[str, str]] = (),
         source: str | None = None,
         at: object = None,
         external_id: str | None = None,
@@ -35,24 +35,29 @@ class Noting(Handle):
 
         Args:
             text: The note, any language, not blank, at most 4 MiB.
-            project: A name; recall can be limited to projects.
-            kind: A name such as note, fact, decision, bug, plan, preference.
-            status: A name such as open or done. None: none.
+            project: A name; recall can be limited to projects. White space around it is taken off, and a project that
+                is there is spelled as it is there: names of projects compare without case.
+            kind: A name such as note, fact, decision, bug, plan, preference. Described kinds fill in a status and
+                metadata, and check them, see `repo/schema.py`; any other name is a kind, too, without rules.
+            status: A name such as open or done. None and "": the default of the kind; none if it has no default.
             tags: Up to 64 names.
             metadata: A JSON object of at most 64 KiB. No NaN, bytes or sets.
-            links: Ids of records this note refers to; they must exist.
+            links: Ids of records this note refers to; they must exist. With a type: {"id": ID, "type": TYPE} or
+                (TYPE, ID), the type one of related, supersedes, fixes, causes, part_of, depends_on; see `notes.link`.
             source: Where it comes from.
             at: When it was so; int ms or aware datetime, at most a day ahead of now. None: now.
             external_id: The host's own name for the note in its project. A second call with it updates the note.
             idempotency_key: A second call with the same key and words returns the first note and writes nothing.
 
         Returns:
-            The note. `created` is False when it was there already: same words, project and kind, and nothing new said.
+            The note. `created` is False when it was there already: same words (a line end or spaces around them are no
+            difference), project and kind, and nothing new said. `[notes] dedupe = "off"` makes it a note of its own.
 
         Raises:
             InvalidRequest: an argument does not do. NotFound: a link names nothing. Nothing is written then.
         """
-        from memhop.api.notes import draft, remember
+        from memhop.api.note_draft import draft
+        from memhop.api.note_writing import remember
 
         values = {
             "text": text,
@@ -69,7 +74,8 @@ class Noting(Handle):
         }
         store = self._store
         now = self._clock.now_ms()
-        return remember(store, [draft(values, now_ms=now)], now)[0]
+        wanted = draft(values, now_ms=now)
+        return remember(store, [wanted], now, schemas=self._schemas, dedupe=self._dedupe)[0]
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> tuple[results.Note, ...]:
         """Store many notes in one commit: all of them or, on any error, none.
@@ -81,7 +87,8 @@ class Noting(Handle):
             InvalidRequest: as `remember`; `field` says which item, such as "items[3].text".
         """
         from memhop.api.namespace import bounded, check_total
-        from memhop.api.notes import draft, remember
+        from memhop.api.note_draft import draft
+        from memhop.api.note_writing import remember
 
         store = self._store
         now = self._clock.now_ms()
@@ -94,7 +101,11 @@ class Noting(Handle):
                 raise InvalidRequest(f"a {type(item).__name__} is not a note", field=where, allowed="a str or a dict")
             drafts.append(draft(item, now_ms=now, where=where + "."))
         check_total(wanted.text for wanted in drafts)
-        return remember(store, drafts, now)
+        return remember(store, drafts, now, schemas=self._schemas, dedupe=self._dedupe)
+
+    @property
+    def _dedupe(self) -> bool:
+        return self._config.notes.dedupe == "exact"
 
     def forget(
         self, id: str, *, hard: bool = False, prove: bool = False, also: Iterable[str | os.PathLike[str]] = ()
@@ -118,7 +129,7 @@ class Noting(Handle):
         """
         from memhop.api.forgetting import forget
 
-        return forget(self._store, id, hard=hard, prove=prove, also=also)
+        return forget(self._store, self._schemas, id, hard=hard, prove=prove, also=also)
 
     def purge(self, *, trashed_before: object = None, project: str | None = None) -> results.Purged:
         """Erase for good all notes in the trash, in one commit. Their bytes leave the file at the next `compact()`.

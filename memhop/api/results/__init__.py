@@ -44,7 +44,7 @@ from memhop.api.results.knowledge import (
     Path,
     Subgraph,
 )
-from memhop.api.results.layers import Changed, Message, Note
+from memhop.api.results.layers import Changed, Message, Note, NoteLink, NoteRevision
 from memhop.api.results.procedures import (
     Capability,
     CardMatch,
@@ -148,6 +148,8 @@ __all__ = [
     "Named",
     "NodesFound",
     "Note",
+    "NoteLink",
+    "NoteRevision",
     "OpenItems",
     "Page",
     "Past",

@@ -40,9 +40,11 @@ def _plain(name: str, value: Any) -> Any:
 class Page(Result):
     """A page of a listing. `next` is the cursor of the following page, None at the end.
 
-    `damaged` counts records of this page which cannot be read and are left out; `verify` names them.
+    `damaged` counts records of this page which cannot be read and are left out; `verify` names them. `total` is how
+    many there are on all pages, None where that is not known without going through them.
     """
 
     items: tuple[Any, ...]
     next: str | None
     damaged: int = 0
+    total: int | None = None

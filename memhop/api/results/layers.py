@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memhop.api.results.base import Result
+from memhop.api.results.dreams import FieldChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,37 @@ class Changed(Result):
     tier: str
     rev: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRevision(Result):
+    """A revision of a note: when it came about, by what act and whose, and what it changed.
+
+    `changes` are the fields but the text, `diff` is what changed in the text, as a unified diff. `at`, `act` and
+    `actor` are None of the oldest one that is kept, if it is not the first: how it came about went with the one before.
+    """
+
+    rev: int
+    at: int | None
+    act: str | None
+    actor: str | None
+    changes: tuple[FieldChange, ...] = ()
+    diff: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLink(Result):
+    """A link of a note. `outgoing`: it has the link; else the other one, `id`, has it and names this note.
+
+    `kind` is what the other one is: a note's kind, else message, topic, …; `text` is how it begins.
+    """
+
+    id: str
+    type: str
+    outgoing: bool
+    kind: str
+    text: str
+    tier: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
