@@ -177,7 +177,7 @@ class _Ids:
 
 
 def _time(front: dict[str, Any], *keys: str) -> int:
-    """The first of the keys that holds a time; 0 if none does: people write dates as they like. The metadata has all."""
+    """The first of the keys that holds a time; 0 if none does: people write dates as they like. The metadata has it."""
     for key in keys:
         with suppress(Bad):
             if found := when(str(front.get(key) or ""), key):
