@@ -12,6 +12,7 @@ from memhop.common.ids import key_hash
 from memhop.repo.record import Record
 
 if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
     from memhop.common.settings import Config
 
 R = TypeVar("R", bound=Record)
@@ -31,12 +32,22 @@ class Context:
     """One import. `name` is that of the format, `now` the time at which it began."""
 
     def __init__(
-        self, journal: Journal, config: Config, name: str, path: Path, *, project: str | None, on_conflict: str
+        self,
+        journal: Journal,
+        config: Config,
+        guard: Guard,
+        name: str,
+        path: Path,
+        *,
+        project: str | None,
+        on_conflict: str,
     ) -> None:
         self.journal = journal
         self.store = journal.store
         self.tally = journal.tally
         self.config = config
+        self.guard = guard
+        self.redacted = 0  # how much was taken out of the item under way
         self.name = name
         self.path = path
         self.project = project
@@ -55,10 +66,15 @@ class Context:
 
     def external_id(self, source_id: str) -> str:
         """By which the memory knows what has this id in the source."""
-        external_id = f"{self.name}:{source_id}"
-        if len(external_id) <= LIMITS.name_chars and external_id.isprintable():
-            return external_id
-        return f"{self.name}:{key_hash(source_id):016x}"
+        return self.name_of(source_id, f"{self.name}:")
+
+    def name_of(self, id_: str, prefix: str = "") -> str:
+        """An id of the source as a name; a hash of it, if it is too long for one or holds a secret."""
+        name = prefix + id_
+        fits = len(name) <= LIMITS.name_chars and name.isprintable()
+        if fits and (not id_ or self.guard.metadata({"text": id_}, field="")[0]["text"] == id_):
+            return name
+        return f"{prefix}{key_hash(id_):016x}"
 
     def time(self, at: int, field: str) -> int:
         """A time of the source, as a memory takes it; 0: now. Raises BadItem."""

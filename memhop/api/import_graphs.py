@@ -43,7 +43,7 @@ class GraphKeeper:
         local = step.batch.find(KnowledgeNode, natural) or find_node(store, graph, title)
         named = key_hash(item.graph, item.source_id)
         if local is None:
-            reference = f"{self._context.name}:{item.source_id}"[: LIMITS.name_chars]
+            reference = self._context.external_id(item.source_id)
             node = KnowledgeNode(
                 graph=graph, title=title, content=content, node_type=node_type, source_ref=reference,
                 created_at=self._context.now, updated_at=self._context.now,

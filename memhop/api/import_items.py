@@ -29,7 +29,11 @@ from memhop.readers import Reader
 from memhop.readers.item import EdgeItem, Item, MessageItem, NodeItem, NoteItem, Rejected, Skipped
 
 if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
     from memhop.common.settings import Config
+
+
+_IDS = frozenset({"source_id", "session", "links", "from_", "to"})
 
 
 class _Placed(NamedTuple):
@@ -41,9 +45,18 @@ class ItemImport:
     """One import of a foreign format."""
 
     def __init__(
-        self, journal: Journal, config: Config, reader: Reader, path: Path, *, project: str | None, on_conflict: str
+        self,
+        journal: Journal,
+        config: Config,
+        guard: Guard,
+        reader: Reader,
+        path: Path,
+        *,
+        project: str | None,
+        on_conflict: str,
     ) -> None:
-        context = Context(journal, config, reader.NAME, path, project=project, on_conflict=on_conflict)
+        context = Context(journal, config, guard, reader.NAME, path, project=project, on_conflict=on_conflict)
+        self._context = context
         self._journal = journal
         self._tally = journal.tally
         self._reader = reader
@@ -103,12 +116,21 @@ class ItemImport:
 
     def _checked(self, keep: Callable[[Step, Any], None], step: Step, place: str, item: Any) -> None:
         try:
-            keep(step, item)
+            keep(step, self._without_secrets(item))
         except (BadItem, InvalidRequest) as error:
             source_id = getattr(item, "source_id", "")
             named = f"{place} ({source_id[:40]})" if source_id else place
             raw = msgspec.json.encode(item._asdict(), enc_hook=str)
             self._tally.reject(named, str(error), raw)
+
+    def _without_secrets(self, item: Any) -> Any:
+        """The item as it may be stored. Ids of the source stay as they are here, for others name it by them; see
+        `Context.name_of`. Raises InvalidRequest where the policy refuses it."""
+        values = {name: value for name, value in item._asdict().items() if name not in _IDS}
+        if self._context.project is not None and "project" in values:
+            values["project"] = self._context.project
+        kept, self._context.redacted = self._context.guard.metadata(values, field="")
+        return item._replace(**kept) if self._context.redacted else item
 
 
 def _names_others(item: Item) -> bool:

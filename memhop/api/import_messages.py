@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memhop.api.import_context import NO_TIME, BadItem, Context, known
 from memhop.api.import_journal import Step
-from memhop.common.config import LIMITS, check_choice, check_name, check_text
+from memhop.common.config import check_choice, check_name, check_text
 from memhop.common.ids import key_hash, to_hex
 from memhop.readers.item import MessageItem
 from memhop.repo.l4_archive import Message, external_message
@@ -28,9 +28,7 @@ class MessageKeeper:
             self._context.tally.remarks[TITLES] += 1
         text = check_text(item.text, field="text")
         role = check_choice(item.role, field="role", choices=_ROLES)
-        session = item.session
-        if len(session) > LIMITS.name_chars or not session.isprintable():
-            session = f"{key_hash(session):016x}"
+        session = self._context.name_of(item.session)
         external_id = self._context.external_id(item.source_id)
         found = known(step, external_message(session, external_id), Message)
         there = found[0] if found else None
@@ -54,6 +52,7 @@ class MessageKeeper:
             project=check_name(self._context.project or item.project, field="project"),
             external_id=external_id,
             spans=spans(text, at),
+            redacted=self._context.redacted,
         )
         stored = step.new(message, session, at, item.speaker, text)
         step.pending[external_message(session, external_id)] = stored

@@ -104,6 +104,7 @@ class NoteKeeper:
             trashed_at=trashed,
             pinned=item.pinned,
             external_id=self._context.external_id(item.source_id),
+            redacted=self._context.redacted,
         )
 
     def _local(self, step: Step, item: NoteItem, wanted: Note) -> Note | None:

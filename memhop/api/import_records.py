@@ -49,6 +49,7 @@ from memhop.repo.record import Record
 from memhop.repo.references import may_name, references, without
 
 if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
     from memhop.repo.batch import Batch
 
 LOCAL_IS_NEWER = "the memory's version is the newer one"
@@ -125,8 +126,9 @@ class Ids:
 class RecordImport:
     """One import of an export."""
 
-    def __init__(self, journal: Journal, path: Path, *, project: str | None, on_conflict: str) -> None:
+    def __init__(self, journal: Journal, guard: Guard, path: Path, *, project: str | None, on_conflict: str) -> None:
         self._journal = journal
+        self._guard = guard
         self._tally = journal.tally
         self._path = path
         self._project = project
@@ -141,7 +143,7 @@ class RecordImport:
         for line in lines(self._path):
             done += line.size
             try:
-                record = record_of(line).record
+                record = record_of(line, self._guard).record
                 self._ids.add(record.id, record.KIND)
             except BadLine as error:
                 self._tally.reject(line.place, str(error), line.raw)
@@ -160,7 +162,7 @@ class RecordImport:
         """Lines that the first pass found sound, with their bytes."""
         for line in lines(self._path):
             with suppress(BadLine):
-                yield (line, record_of(line)), line.size
+                yield (line, record_of(line, self._guard)), line.size
 
     def _take(self, step: Step, line: Line, incoming: Incoming) -> None:
         record, unknown = incoming

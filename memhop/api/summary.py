@@ -125,9 +125,11 @@ class Summaries(Namespace):
         Raises:
             InvalidRequest: an argument does not do.
         """
-        name, words = check_project(project), check_text(text, field="text")
-        labels = check_names(list(tags), field="tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
-        extra = {} if metadata is None else check_metadata(metadata)
+        given = {"project": project, "text": text, "tags": list(tags), "metadata": metadata}
+        kept, redacted = self._db._guard.metadata(given, field="")
+        name, words = check_project(kept["project"]), check_text(kept["text"], field="text")
+        labels = check_names(kept["tags"], field="tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
+        extra = {} if kept["metadata"] is None else check_metadata(kept["metadata"])
         store = self._store
         with store.writing() as batch:
             now = store.clock.now_ms()
@@ -146,6 +148,7 @@ class Summaries(Namespace):
                     created_at=now,
                     updated_at=now,
                     actor=store.actor,
+                    redacted=redacted,
                 ),
                 name,
                 SUMMARY_KIND,

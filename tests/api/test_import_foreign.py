@@ -79,7 +79,7 @@ def test_tiers_links_and_statuses(tmp_path: Path) -> None:
             "links to what the source does not have were left out": 1,
             "statuses that the kind does not have were kept as metadata.source_status": 1,
         }
-        notes = {note.external_id: note for note in every(db.notes.list)}
+        notes = {note.external_id: note for note in every(db.notes.list, tier="all")}
         bug, decision, page = (notes[f"hemisphere:{number}"] for number in (1, 2, 3))
         assert (bug.tier, decision.tier, page.tier) == ("active", "archived", "trashed")
         assert (bug.status, decision.status) == ("in_progress", "proposed")
