@@ -20,15 +20,17 @@ from memhop.common.config import LIMITS, check_metadata, check_name, check_names
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import key_hash
 from memhop.readers.item import NoteItem
-from memhop.repo.l4_note import LINK_TYPES, Note, external_note, same_text
+from memhop.repo.l4_note import LINK_TYPES, SUPERSEDES, Note, external_note, same_text
 from memhop.repo.l4_revision import revise
+from memhop.repo.l4_supersession import check_claims, settle
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.record import Tier
 from memhop.repo.schema import Schemas
 
 NO_TARGET = "links to what the source does not have were left out"
 TOO_MANY = f"notes with more than {LIMITS.links} links keep the first"
-ODD_LINK = "links of an unknown type were taken for related"
+ODD_LINK = "links of an unknown type, and notes that supersede each other, were taken for related"
+REQUIRED = "notes without what their kind requires"
 STATUS = "statuses that the kind does not have were kept as metadata.source_status"
 _CONTENT = (
     "text", "kind", "project", "status", "tags", "metadata", "tier", "archived_at", "trashed_at", "pinned",
@@ -65,8 +67,9 @@ class NoteKeeper:
             if item.at:
                 fields |= {"at": wanted.at}
             actor, changed_at = self._context.store.actor, item.updated_at or self._context.now
-            revise(step.batch, local, act="import", actor=actor, now_ms=changed_at, **fields)
+            after = revise(step.batch, local, act="import", actor=actor, now_ms=changed_at, **fields)
             step.changed(local.id)
+            self._settle(step, local, after)
             self._context.tally.updated += 1
         else:
             outcome = "skipped"
@@ -77,7 +80,7 @@ class NoteKeeper:
     def _as_note(self, item: NoteItem) -> Note:
         project = check_name(self._context.project or item.project, field="project")
         kind = check_name(item.kind, field="kind")
-        metadata = dict(item.metadata)
+        metadata = check_metadata(dict(item.metadata))
         schema = self._schemas.of(project, kind)
         status = check_name(item.status, field="status", blank=True)
         try:
@@ -86,6 +89,11 @@ class NoteKeeper:
             metadata["source_status"] = status
             status = schema.status
             self._context.tally.remarks[STATUS] += 1
+        try:
+            metadata = schema.fill(metadata, kind=kind)
+        except InvalidRequest:
+            metadata = {**schema.defaults, **metadata}
+            self._context.tally.remarks[REQUIRED] += 1
         at = self._context.time(item.at or item.updated_at, "at")
         archived, trashed = self._context.put_away(item.archived_at), self._context.put_away(item.trashed_at)
         return Note(
@@ -149,7 +157,7 @@ class NoteKeeper:
             if target_id is None or target_id == note.id:
                 self._context.tally.remarks[NO_TARGET] += 1
                 continue
-            if type_ not in LINK_TYPES:
+            if not self._may_be(step, note, type_, target_id):
                 self._context.tally.remarks[ODD_LINK] += 1
                 type_ = "related"
             links.setdefault(target_id, type_)
@@ -160,17 +168,34 @@ class NoteKeeper:
             return
         types = tuple(links.values()) if set(links.values()) != {"related"} else ()
         if outcome == "created":
-            step.update(msgspec.structs.replace(note, links=tuple(links), link_types=types))
+            after = step.update(msgspec.structs.replace(note, links=tuple(links), link_types=types))
+            self._settle(step, note, after)
             return
         if outcome == "unchanged":
             self._context.tally.unchanged -= 1
             self._context.tally.updated += 1
             self._linking[note.id] = "updated"
         actor = self._context.store.actor
-        revise(
+        after = revise(
             step.batch, note, act="import", actor=actor, now_ms=note.updated_at, links=tuple(links), link_types=types
         )
         step.changed(note.id)
+        self._settle(step, note, after)
+
+    def _may_be(self, step: Step, note: Note, type_: str, target: int) -> bool:
+        if type_ != SUPERSEDES:
+            return type_ in LINK_TYPES
+        try:
+            check_claims(step.batch, note.id, [target], field="links")
+        except InvalidRequest:
+            return False
+        return True
+
+    def _settle(self, step: Step, before: Note, after: Note) -> None:
+        """Bring up to date what a note supersedes, and no longer does."""
+        actor, now = self._context.store.actor, self._context.now
+        for target in settle(step.batch, before, after, schemas=self._schemas, actor=actor, now_ms=now):
+            step.changed(target.id)
 
 
 def _content(note: Note) -> tuple[Any, ...]:

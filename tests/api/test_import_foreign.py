@@ -230,3 +230,20 @@ def test_what_nobody_knows_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidRequest):
             db.import_(tmp_path / "photo.jpg", format="hinterland")
         assert db.stats().commit == 0
+
+
+def test_what_supersedes_what_is_kept_and_taken_back(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "old.md").write_text("---\ntitle: Old\ntype: decision\n---\nWe use MySQL.\n\n- supersedes [[New]]\n")
+    (folder / "new.md").write_text("---\ntitle: New\ntype: decision\n---\nWe use Postgres.\n\n- supersedes [[Old]]\n")
+    with memory(tmp_path / "a.meh") as db:
+        report = db.import_(folder)
+        notes = {note.external_id: note for note in every(db.notes.list)}
+        superseded = [note for note in notes.values() if note.superseded_by]
+        assert len(superseded) == 1, "they cannot supersede each other"
+        assert any("supersede each other" in remark for remark in report.remarks)
+        assert superseded[0].status == "superseded"
+        assert db.verify(deep=True).ok
+        assert db.imports.undo(1).stayed == ()
+        assert every(db.notes.list, tier="all") == []
