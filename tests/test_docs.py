@@ -100,7 +100,8 @@ def test_every_error_is_in_the_guide_with_its_code() -> None:
 
 
 MAIN_RESULTS = (
-    results.Recall, results.Hit, results.SearchResult, results.Receipt, results.Purged, results.DreamReport, results.ImportReport,
+    results.Recall, results.Hit, results.SearchResult, results.Receipt, results.Purged, results.DreamReport,
+    results.ImportReport,
     results.StageReport,
 )  # fmt: skip
 

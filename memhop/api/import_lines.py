@@ -21,11 +21,14 @@ from memhop.repo import codec
 from memhop.repo.l0_profile import PROFILE_ID, Profile, ProfileLine, line_id
 from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, engram_id
 from memhop.repo.l2_context import Scene, Topic
+from memhop.repo.l3_facts import Fact
+from memhop.repo.l3_knowledge import Graph, KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message
 from memhop.repo.l4_note import Note
 from memhop.repo.l4_revision import NoteRevision, revision_id
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l6_usage import Usage, usage_id
+from memhop.repo.l7_trajectory import Event
 from memhop.repo.plain import parsed
 from memhop.repo.record import Kind, Record
 from memhop.repo.references import REFERENCES
@@ -45,6 +48,19 @@ _NATURAL: dict[type[Record], Callable[[Any], int]] = {
     NoteRevision: lambda revision: revision_id(revision.note, revision.rev),
     Capability: lambda card: capability_id(card.name),
     Usage: lambda usage: usage_id(usage.target),
+}
+
+# Fields that are names, and those that may be blank.
+_NAMES: dict[type[Record], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    Note: (("project", "kind"), ("status", "source", "external_id", "idempotency_key", "actor")),
+    Message: (("project",), ("speaker", "session", "external_id")),
+    Scene: (("project",), ("session",)),
+    Topic: (("project",), ()),
+    Graph: (("name",), ()),
+    KnowledgeNode: (("title",), ("node_type", "source_ref")),
+    KnowledgeEdge: (("relation",), ("label",)),
+    Fact: (("subject", "predicate"), ()),
+    Event: (("session", "type"), ()),
 }
 
 
@@ -183,13 +199,16 @@ def _check(record: Record) -> None:
     natural = _NATURAL.get(type(record))
     if natural is not None and natural(record) != record.id:
         raise BadLine(f"the id is not that of this {record.KIND.name.lower()}")
+    names, blank = _NAMES.get(type(record), ((), ()))
+    for field in (*names, *blank):
+        check_name(getattr(record, field), field=field, blank=field in blank)
+    for field in record.__struct_fields__:
+        value = getattr(record, field)
+        if isinstance(value, str) and len(value) > LIMITS.text_bytes // 4 and len(value.encode()) > LIMITS.text_bytes:
+            raise BadLine(f"{field}: {len(value):,} characters are too many")
     match record:
         case Note():
             check_text(record.text, field="text")
-            for field in ("project", "kind"):
-                check_name(getattr(record, field), field=field)
-            for field in ("status", "source", "external_id", "idempotency_key", "actor"):
-                check_name(getattr(record, field), field=field, blank=True)
             check_names(record.tags, field="tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
             check_metadata(record.metadata)
             if len(record.links) > LIMITS.links:
@@ -198,12 +217,9 @@ def _check(record: Record) -> None:
                 raise BadLine(f"rev and copies are counted from 1, up to {_MOST:,}")
         case Message():
             check_text(record.text, field="text")
-            check_name(record.project, field="project")
-            for field in ("speaker", "session", "external_id"):
-                check_name(getattr(record, field), field=field, blank=True)
         case NoteRevision():
             check_json(record.before)
-        case Scene() | Topic():
-            check_name(record.project, field="project")
+        case Fact():
+            check_text(record.value, field="value", max_bytes=LIMITS.fact_bytes)
         case Hyperedge() if tuple(sorted(set(record.scenes))) != record.scenes or len(record.scenes) < 2:
             raise BadLine("an association joins at least two scenes, in ascending order")

@@ -13,7 +13,7 @@ Where a dream placed a message, and how often a card was used, is no change: som
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ from memhop.repo.l3_knowledge import edges_in, nodes_of
 from memhop.repo.l4_note import Note
 from memhop.repo.l4_revision import NoteRevision, revise, revision_id
 from memhop.repo.l4_supersession import settle
+from memhop.repo.l7_trajectory import Event, events_of
 from memhop.repo.past import Past
 from memhop.repo.record import Kind, Record
 from memhop.repo.references import references, without
@@ -150,12 +151,23 @@ class _Undoing:
         erasure = Erasure(self._store, self._batch)
         erasure.erase(asked)
         self.removed = len(erasure.gone)
+        for session in sorted({record.session for record in going.values() if isinstance(record, Event)}):
+            self._reopen(session, erasure.gone)
         self.stayed = [stayed for stayed in self.stayed if stayed.id not in erasure.gone]
         for id_, record in going.items():
             if id_ not in erasure.gone:
                 self._stays(record.KIND, id_, HOLDS_MORE)
         for record, trace in updated:
             self._revert(record, trace)
+
+    def _reopen(self, session: str, gone: Collection[int]) -> None:
+        """A session whose first steps go is listed by the first one that is left."""
+        for _, id_ in self._store.members(events_of(session)):
+            event = None if id_ in gone else self._batch.find(Event, id_)
+            if event is not None:
+                if not event.opens:
+                    self._batch.put(msgspec.structs.replace(event, first=True))
+                return
 
     def _asked(self, going: dict[int, Record]) -> Iterator[int]:
         """The records to be erased; others go with them."""

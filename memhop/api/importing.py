@@ -19,9 +19,9 @@ from memhop.api.import_journal import Journal, Rejects, Tally
 from memhop.api.import_lines import check_header, is_export
 from memhop.api.preview import private_copy
 from memhop.common.config import check_choice, check_flag, check_name, check_path
-from memhop.common.errors import InvalidRequest, StorageError
-from memhop.core.disk import hint_of, reason
+from memhop.common.errors import InvalidRequest
 from memhop.readers import READERS, Reader, detect
+from memhop.readers.source import head_of
 
 if TYPE_CHECKING:
     from memhop.api.redaction import Guard
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 OWN = "memhop"  # the name of the format of exports
 ON_CONFLICT = ("newer", "overwrite", "skip")
-_HEAD_BYTES = 4096
 _NAME_CHARS = 200
 
 
@@ -118,13 +117,7 @@ def format_of(path: Path, asked: str | None) -> tuple[str, Reader | None]:
     known = (OWN, *(reader.NAME for reader in READERS))
     if asked is not None:
         check_choice(asked, field="format", choices=known)
-    try:
-        head = b""
-        if not path.is_dir():
-            with path.open("rb") as file:
-                head = file.read(_HEAD_BYTES)
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {reason(error)}", hint=hint_of(error)) from error
+    head = head_of(path)
     if asked == OWN or (asked is None and is_export(head)):
         if path.is_dir():
             raise InvalidRequest(f"{path} is a folder", field="path", allowed="an export")

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption, typed
+from memhop.cli.arguments import (
+    DEFAULT_FILE,
+    DEFAULT_PAGE,
+    DEFAULT_WAIT_S,
+    CursorOption,
+    DryRunOption,
+    FileOption,
+    JsonOption,
+    LimitOption,
+    ProjectOption,
+    WaitOption,
+    typed,
+)
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import open_memory
 from memhop.cli.output import Output, when
@@ -41,7 +53,7 @@ def _alone(ctx: typer.Context) -> None:
 
 def export(
     path: Annotated[Path, typer.Argument(metavar="[PATH|-]", help="A new file; -: standard output.")] = _STREAM,
-    project: Annotated[str | None, typer.Option("--project", "-p", help="Only what belongs to it.")] = None,
+    project: ProjectOption = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier export.")] = False,
     file: FileOption = DEFAULT_FILE,
     as_json: JsonOption = False,
@@ -70,11 +82,13 @@ def export(
 def import_(
     path: Annotated[Path, typer.Argument(help="An export, or a file or folder of another format.")],
     format: Annotated[str | None, typer.Option("--format", metavar="NAME", help="Default: by what is in it.")] = None,
-    project: Annotated[str | None, typer.Option("--project", "-p", help="Put everything into this one.")] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="NAME", help="Put notes and messages into this one.")
+    ] = None,
     on_conflict: Annotated[
         str, typer.Option("--on-conflict", metavar="HOW", help="newer, overwrite or skip what is there already.")
     ] = "newer",
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only tell what would be done.")] = False,
+    dry_run: DryRunOption = False,
     rejects: Annotated[
         Path | None, typer.Option("--rejects", metavar="NEW", help="For what is rejected; default: PATH.rejects.")
     ] = None,
@@ -129,14 +143,15 @@ def _show_report(out: Output, done: results.ImportReport) -> None:
 
 
 def list_imports(
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Most imports listed.")] = 50,
+    limit: LimitOption = DEFAULT_PAGE,
+    cursor: CursorOption = None,
     file: FileOption = DEFAULT_FILE,
     as_json: JsonOption = False,
 ) -> None:
     """List imports, the newest first. Exit code 1: there are none."""
     with reporting(as_json=as_json) as out:
         with open_memory(out, file, purpose="memhop imports", mode="read") as db:
-            page = db.imports.list(limit=limit)
+            page = db.imports.list(limit=limit, cursor=cursor)
         if as_json:
             out.json(page.to_dict())
         elif page.items:
@@ -145,6 +160,8 @@ def list_imports(
                 for e in page.items
             ]
             out.table(("no", "begun", "state", "created", "updated", "format", "source"), rows, right=(0, 3, 4))
+            if page.next:
+                out.notice(f"more: --cursor {page.next}")
         else:
             out.notice("no imports")
         if not page.items:
