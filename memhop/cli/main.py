@@ -26,12 +26,14 @@ from memhop.cli import (
     knowledge,
     messages,
     models,
+    notes,
     past,
     profile,
     projects,
     scenes,
     topics,
     trajectory,
+    transfer,
     turns,
     upkeep,
 )
@@ -62,6 +64,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "crystallize": capability.crystallize,
     "pending": filling.pending,
     "backfill": filling.backfill,
+    "export": transfer.export,
+    "import": transfer.import_,
     "maintain": briefs.maintain,
     "stats": commands.stats,
     "doctor": doctor.doctor,
@@ -84,6 +88,7 @@ _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "capability": capability.build_group,
     "trajectory": trajectory.build_group,
     "dreams": dreaming.build_group,
+    "imports": transfer.build_group,
     "backup": backup.build_group,
     "models": models.build_group,
     "config": config.build_group,
@@ -101,7 +106,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(root)
-    for name, command in _COMMANDS.items():
+    for name, command in (_COMMANDS | notes.COMMANDS).items():
         app.command(name)(command)
     for name, group in _GROUPS.items():
         app.add_typer(group(), name=name)
