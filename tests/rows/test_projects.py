@@ -418,4 +418,4 @@ def test_damaged_notes_hide_no_project_and_stay_where_they_are(tmp_path: Path) -
 
 def _id_of(path: Path, number: int) -> str:
     with memory(path, mode="read") as db:
-        return next(note.id for note in db.notes.list().items if note.text.endswith(str(number)))
+        return str(next(note.id for note in db.notes.list().items if note.text.endswith(str(number))))

@@ -49,7 +49,7 @@ class Upkeep(Handle):
         Args:
             dry_run: Only tell what would be done. Needs no permission to write.
 
-        Cost: looks at nothing but what is due; 0.1 ms for each note that goes. It takes a commit for each 500 of them,
+        Cost: looks at nothing but what is due; 0.2 ms for each note that goes. It takes a commit for each 500 of them,
             so that others can write meanwhile; what a crash leaves is done the next time.
         """
         from memhop.api.maintenance import Policy, maintain
