@@ -40,7 +40,7 @@ def seen(
     shown: dict[str, Any] = {
         "notes": every(db.notes.list),
         "one": every(db.notes.list, project="one"),
-        "tagged": every(db.notes.list, tag="two"),
+        "tagged": every(db.notes.list, tags=["two"]),
         "messages": every(db.archive.list),
         "sessions": [every(db.archive.list, session=name) for name in ("one", "two")],
         "scenes": scenes,
