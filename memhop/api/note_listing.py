@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 SORTS = ("updated", "at", "created")
 _LOOKED_AT = 10_000  # notes that one page reads at most
+_END = 1 << 62  # later than any time
 _FIRST_LOOK, _LOOK = 4, 256  # places taken from a group at a time: of hundreds of groups, most give few
 
 
@@ -86,14 +87,16 @@ def _meant(state: projects.State, wanted: Wanted) -> bool:
     )
 
 
-def _sources(store: Store, wanted: Wanted, states: Iterable[projects.State]) -> list[int]:
+def _sources(store: Store, wanted: Wanted, states: Iterable[projects.State]) -> list[tuple[int, int]]:
+    """(time, group): no member of the group comes before that time, in the order of the page."""
     if wanted.sort == "updated":
-        return [state.group for state in states]
+        return [(state.changed_at if wanted.newest_first else state.oldest_at, state.group) for state in states]
+    never = _END if wanted.newest_first else 0
     if wanted.sort == "created":
-        return [all_of(Kind.NOTE)]
+        return [(never, all_of(Kind.NOTE))]
     if wanted.tags:  # the rarest of them
-        return [min(map(tagged, wanted.tags), key=lambda group: (store.views.groups.count(group), group))]
-    return sorted({notes_in(state.project) for state in states})
+        return [(never, min(map(tagged, wanted.tags), key=lambda group: (store.views.groups.count(group), group)))]
+    return [(never, group) for group in sorted({notes_in(state.project) for state in states})]
 
 
 def _left_to_check(wanted: Wanted) -> Callable[[Note], bool]:
@@ -127,9 +130,24 @@ def _bounds(wanted: Wanted, after: Place | None) -> tuple[Place | None, Place | 
     return begin or after, stop
 
 
-def _merged(store: Store, groups: Iterable[int], begin: Place | None, descending: bool) -> Iterator[Place]:
-    """The places of several groups as one, in order, each read only as far as it is asked for."""
-    return heapq.merge(*(_walk(store, group, begin, descending) for group in groups), reverse=descending)
+def _merged(store: Store, groups: Iterable[tuple[int, int]], begin: Place | None, descending: bool) -> Iterator[Place]:
+    """The places of several groups as one, in order. A group is opened when its time has come: most never are."""
+    sign = -1 if descending else 1
+    waiting = sorted(groups, reverse=not descending)  # the next one last
+    opened: list[tuple[Place, Place, Iterator[Place]]] = []  # a heap, by the first
+    while waiting or opened:
+        while waiting and (not opened or sign * waiting[-1][0] <= opened[0][0][0]):
+            _push(opened, sign, _walk(store, waiting.pop()[1], begin, descending))
+        if opened:
+            _, place, rest = heapq.heappop(opened)
+            yield place
+            _push(opened, sign, rest)
+
+
+def _push(opened: list[tuple[Place, Place, Iterator[Place]]], sign: int, rest: Iterator[Place]) -> None:
+    place = next(rest, None)
+    if place is not None:
+        heapq.heappush(opened, ((sign * place[0], sign * place[1]), place, rest))
 
 
 def _walk(store: Store, group: int, after: Place | None, descending: bool) -> Iterator[Place]:

@@ -7,6 +7,7 @@ where they differ.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memhop.repo.l4_archive import Message
@@ -29,6 +30,7 @@ class State(NamedTuple):
     size: int
     group: int
     changed_at: int  # the newest change among them, Unix ms
+    oldest_at: int  # the oldest
 
 
 class Said(NamedTuple):
@@ -41,11 +43,13 @@ class Said(NamedTuple):
 def states(store: Store, project: str | None = None) -> list[State]:
     """All that are not empty, by project, tier, kind and status. `project` None: of all.
 
-    Cost: reads one note for each state, whatever the number of notes.
+    Cost: reads one note for each state that has changed since it was asked for last, whatever the number of notes.
     """
     wanted = None if project is None else project_key(project)
     with store.lock:
-        found = [state for key in store.views.groups.keys(*STATE_KEYS) if (state := _state(store, key)) is not None]
+        groups = store.views.groups
+        known = (groups.derived(key, partial(_state, store, key)) for key in groups.keys(*STATE_KEYS))
+        found = [state for state in known if state is not None]
     return sorted(
         (state for state in found if wanted in (None, project_key(state.project))),
         key=lambda state: (project_key(state.project), state.tier, state.kind, state.status),
@@ -60,9 +64,11 @@ def _state(store: Store, key: int) -> State | None:
             continue
         if state_of(note.project, note.tier, note.kind, note.status) != key:
             return None  # another group, whose key happens to lie here
-        last = groups.last(key)
+        first, last = groups.first(key), groups.last(key)
+        assert first is not None
         assert last is not None
-        return State(note.project, Tier(note.tier), note.kind, note.status, groups.count(key), key, last[0])
+        size = groups.count(key)
+        return State(note.project, Tier(note.tier), note.kind, note.status, size, key, last[0], first[0])
     return None
 
 

@@ -193,7 +193,9 @@ class Views(SpaceViews):
             if listing not in after:
                 self._groups.remove(listing.key, listing.order, id_)
         for listing in after:
-            if listing not in before:
+            if listing in before:
+                self._groups.touch(listing.key)
+            else:
                 self._groups.add(listing.key, listing.order, id_)
         old_unit = old.unit()
         new_unit = new.unit() if new else None
