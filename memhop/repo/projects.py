@@ -78,7 +78,7 @@ def spelled(store: Store, project: str, known: Iterable[str] = ()) -> str:
     Args:
         known: Spellings that are not written yet.
 
-    Cost: reads one record.
+    Cost: reads one record, once for each project.
     """
     key = project_key(project)
     if key == DEFAULT_PROJECT:
@@ -87,11 +87,15 @@ def spelled(store: Store, project: str, known: Iterable[str] = ()) -> str:
         if project_key(name) == key:
             return name
     with store.lock:
-        groups = store.views.groups
+        views = store.views
+        if (spelling := views.spellings.get(key)) is not None:
+            return spelling
+        groups = views.groups
         for group in (notes_in(project), said_in(project)):
             for _, id_ in groups.page(group, limit=_TRIES) if groups.has(group) else ():
                 record = store.record(id_)
                 if isinstance(record, Note | Message) and project_key(record.project) == key:
+                    views.spellings[key] = record.project
                     return record.project
     return project
 

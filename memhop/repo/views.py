@@ -187,6 +187,8 @@ class Views(SpaceViews):
             if new is not None:
                 self._insert(id_, new)
             return
+        if getattr(old, "project", None) != getattr(new, "project", None):
+            self.spellings.clear()
         before = old.listings()
         after: list[Listing] = new.listings() if new else []
         for listing in before:
@@ -243,6 +245,7 @@ class Views(SpaceViews):
         self._came: list[int] = []  # owners of the units that were added since
         self._forget_spaces()
         self._vocabulary: FuzzyIndex | None = None
+        self.spellings: dict[str, str] = {}  # of projects by key, as far as they were asked for, see `projects.spelled`
         self.version += 1
         self.rebuilt = False
         self.unreadable = 0
