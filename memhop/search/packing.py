@@ -56,7 +56,12 @@ class Packed(NamedTuple):
 
 def visible(text: str) -> str:
     """The text without characters that nobody sees, line ends and blanks kept."""
-    return _UNSEEN.sub("", text)
+    return text if text.isascii() and text.isprintable() else _UNSEEN.sub("", text)
+
+
+def shown(text: str) -> str:
+    """The whole text as it stands in a line of a context."""
+    return _FENCE.sub("< ", " ".join(visible(text).split()))
 
 
 def estimate_tokens(text: str) -> int:
