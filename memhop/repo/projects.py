@@ -29,8 +29,13 @@ class State(NamedTuple):
     status: str
     size: int
     group: int
-    changed_at: int  # the newest change among them, Unix ms
-    oldest_at: int  # the oldest
+    oldest: tuple[int, int]  # time of the last change and id of its first member
+    newest: tuple[int, int]  # and of its last
+
+    @property
+    def changed_at(self) -> int:
+        """The newest change among them, Unix ms."""
+        return self.newest[0]
 
 
 class Said(NamedTuple):
@@ -68,7 +73,7 @@ def _state(store: Store, key: int) -> State | None:
         assert first is not None
         assert last is not None
         size = groups.count(key)
-        return State(note.project, Tier(note.tier), note.kind, note.status, size, key, last[0], first[0])
+        return State(note.project, Tier(note.tier), note.kind, note.status, size, key, first, last)
     return None
 
 
