@@ -24,15 +24,19 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from memhop.api.import_journal import COMMIT_BYTES, COMMIT_RECORDS, Journal, Step
+from memhop.api.import_journal import Journal, Step, in_commits
 from memhop.api.import_lines import BadLine, Incoming, Line, lines, record_of
+from memhop.api.import_places import is_placed, straight, straighten
 from memhop.common.ids import to_hex
 from memhop.repo import codec
+from memhop.repo.batch import Batch
 from memhop.repo.l0_profile import Profile, ProfileChange, ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
@@ -49,7 +53,6 @@ from memhop.repo.references import may_name, references, without
 
 if TYPE_CHECKING:
     from memhop.api.redaction import Guard
-    from memhop.repo.batch import Batch
 
 LOCAL_IS_NEWER = "the memory's version is the newer one"
 AS_OLD = "the memory's version is as old, and says something else"
@@ -134,6 +137,7 @@ class RecordImport:
         self._on_conflict = on_conflict
         self._ids = Ids()
         self._lost: set[int] = set()  # others may have counted on them
+        self._placed = array("Q")  # records to be looked at once more when all are in
 
     def run(self, progress: Callable[[int, int], None]) -> None:
         """See the module."""
@@ -148,30 +152,21 @@ class RecordImport:
                 self._tally.reject(line.place, str(error), line.raw)
             progress(done, 2 * size)
         self._ids.seal()
-        for chunk in self._chunks():
+        for chunk in in_commits(self._sound()):
             done += sum(line.size for line, _ in chunk)
             with self._journal.writing() as step:
                 for line, incoming in chunk:
                     self._take(step, line, incoming)
             progress(done, 2 * size)
         self._mend()
+        self._straighten()
         progress(2 * size, 2 * size)
 
-    def _chunks(self) -> Iterator[list[tuple[Line, Incoming]]]:
-        chunk: list[tuple[Line, Incoming]] = []
-        size = 0
+    def _sound(self) -> Iterator[tuple[tuple[Line, Incoming], int]]:
+        """Lines that the first pass found sound, with their bytes."""
         for line in lines(self._path):
-            try:
-                incoming = record_of(line, self._guard)
-            except BadLine:
-                continue  # as the first pass has told
-            if chunk and (len(chunk) == COMMIT_RECORDS or size + line.size > COMMIT_BYTES):
-                yield chunk
-                chunk, size = [], 0
-            chunk.append((line, incoming))
-            size += line.size
-        if chunk:
-            yield chunk
+            with suppress(BadLine):
+                yield (line, record_of(line, self._guard)), line.size
 
     def _take(self, step: Step, line: Line, incoming: Incoming) -> None:
         record, unknown = incoming
@@ -180,6 +175,8 @@ class RecordImport:
             why = "the file changed while it was read" if first is None else "its id came before in the file"
             self._tally.reject(line.place, why, line.raw)
             return
+        if is_placed(record):
+            self._placed.append(record.id)
         if self._project is not None and isinstance(record, Note | Message | Scene | Topic):
             record = msgspec.structs.replace(record, project=self._project)
         try:
@@ -242,8 +239,9 @@ class RecordImport:
                 return
             if not self._wins(local, record):
                 return
+            self._placed.extend(named for _, named in references(local))  # may say something it no longer says
         if isinstance(local, Note) and isinstance(record, Note):
-            self._revise(step, local, record)
+            self._revise(step, local, record, unknown)
         else:
             step.update(record, unknown)
         self._tally.updated += 1
@@ -276,13 +274,15 @@ class RecordImport:
         self._tally.skip(LOCAL_IS_NEWER if changed(record) < changed(local) else AS_OLD)
         return False
 
-    def _revise(self, step: Step, local: Note, record: Note) -> None:
+    def _revise(self, step: Step, local: Note, record: Note, unknown: dict[str, Any]) -> None:
         """A note becomes the file's version, and what it was is kept as a revision."""
         fields = {
             name: getattr(record, name) for name in Note.__struct_fields__ if name != "id" and name not in _ASIDE[Note]
         }
         store = self._journal.store
-        revise(step.batch, local, act="import", actor=store.actor, now_ms=record.updated_at, **fields)
+        note = revise(step.batch, local, act="import", actor=store.actor, now_ms=record.updated_at, **fields)
+        if unknown:
+            step.batch.put_whole(note, unknown)
         step.changed(local.id)
 
     def _mend(self) -> None:
@@ -295,24 +295,42 @@ class RecordImport:
                 record = self._journal.store.record(id_)
                 if record is not None and any(named in lost for _, named in references(record)):
                     chunk.append(id_)
-            for start in range(0, len(chunk), COMMIT_RECORDS):
+            for some in in_commits((id_, 0) for id_ in chunk):
                 with self._journal.writing() as step:
-                    for id_ in chunk[start : start + COMMIT_RECORDS]:
+                    for id_ in some:
                         self._mend_one(step, id_, lost)
+
+    def _straighten(self) -> None:
+        """Take out what one record says of another that does not say it."""
+        store = self._journal.store
+        look = Batch(store)
+        crooked = [
+            id_
+            for id_ in self._placed
+            if (record := store.record(id_)) is not None and straight(look, record) is not record
+        ]
+        for some in in_commits((id_, 0) for id_ in crooked):
+            with self._journal.writing() as step:
+                straighten(step.batch, some, partial(self._replace, step))
+        self._mend()
 
     def _mend_one(self, step: Step, id_: int, lost: set[int]) -> None:
         record = step.batch.record(id_)
-        rest = record and without(record, lost)
-        if record is None or rest is record:
+        if record is not None:
+            self._replace(step, record, without(record, lost))
+
+    def _replace(self, step: Step, record: Record, rest: Record | None) -> None:
+        """A record that is in already becomes what is left of it."""
+        if rest is record:
             return
         if rest is not None:
             step.update(rest)
             self._tally.remarks[DROPPED] += 1
             return
-        step.batch.delete(record.KIND, id_)
-        self._lost.add(id_)
+        step.batch.delete(record.KIND, record.id)
+        self._lost.add(record.id)
         self._tally.created -= 1
-        self._tally.reject(f"record {to_hex(id_)}", NAMES_NOTHING, b"")
+        self._tally.reject(f"record {to_hex(record.id)}", NAMES_NOTHING, b"")
 
 
 def _essence(record: Record) -> Record:

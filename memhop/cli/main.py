@@ -11,6 +11,7 @@ import typer
 from memhop.cli import (
     asking,
     backup,
+    briefs,
     capability,
     commands,
     completion,
@@ -25,11 +26,14 @@ from memhop.cli import (
     knowledge,
     messages,
     models,
+    notes,
     past,
     profile,
+    projects,
     scenes,
     topics,
     trajectory,
+    transfer,
     turns,
     upkeep,
 )
@@ -51,6 +55,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "why-not": asking.why_not,
     "show": asking.show,
     "usage": asking.usage,
+    "brief": briefs.brief,
     "forget": erase.forget,
     "purge": erase.purge,
     "search": turns.search,
@@ -59,6 +64,9 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "crystallize": capability.crystallize,
     "pending": filling.pending,
     "backfill": filling.backfill,
+    "export": transfer.export,
+    "import": transfer.import_,
+    "maintain": briefs.maintain,
     "stats": commands.stats,
     "doctor": doctor.doctor,
     "verify": upkeep.verify,
@@ -69,6 +77,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
 }
 _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "at": past.build_group,
+    "projects": projects.build_group,
+    "summary": briefs.build_group,
     "messages": messages.build_group,
     "scenes": scenes.build_group,
     "topics": topics.build_group,
@@ -78,6 +88,7 @@ _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "capability": capability.build_group,
     "trajectory": trajectory.build_group,
     "dreams": dreaming.build_group,
+    "imports": transfer.build_group,
     "backup": backup.build_group,
     "models": models.build_group,
     "config": config.build_group,
@@ -95,7 +106,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(root)
-    for name, command in _COMMANDS.items():
+    for name, command in (_COMMANDS | notes.COMMANDS).items():
         app.command(name)(command)
     for name, group in _GROUPS.items():
         app.add_typer(group(), name=name)
