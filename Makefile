@@ -58,6 +58,7 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benches.dream $(LOCOMO) --json $(RESULTS)/dream.json
 	$(BIN)/python -m benches.dream_packs --split both --json $(RESULTS)/dream-packs-none.json
 	$(BIN)/python -m benches.dream_packs --split both --embedder local --json $(RESULTS)/dream-packs-local.json
+	$(BIN)/python -m benches.relations --split both --json $(RESULTS)/relations-none.json
 	$(BIN)/python -m benches.dreaming --json $(RESULTS)/dreaming.json
 	$(BIN)/python -m benches.fit_confidence $(LOCOMO) --json $(RESULTS)/confidence.json
 	$(BIN)/python -m benches.opening --json $(RESULTS)/opening.json

@@ -44,12 +44,13 @@ DAY = 24 * 60 * MINUTE
 TOP = 10
 WAYS = ("turns", "notes")
 DEPTH = 50
+FILES = {"lookalikes": "dream_lookalikes", "contradictions": "dream_contradictions", "relations": "relations"}
 Figures = dict[str, float | int]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two turns, the earlier first. `group`: in what they differ, or what changed."""
+    """Two turns, the earlier first. `group`: in what they differ, or what changed. `known`: see `relations.json`."""
 
     id: str
     split: str
@@ -57,6 +58,7 @@ class Pair:
     language: str
     turns: tuple[str, str]
     question: str
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +91,18 @@ class Drawn(NamedTuple):
 
 
 def load(name: str, folder: Path = FOLDER) -> Pack:
-    """Read `dream_<name>.json`. Raises OSError, ValueError, KeyError."""
-    content = (folder / f"dream_{name}.json").read_bytes()
+    """Read one of `FILES`. Raises OSError, ValueError, KeyError."""
+    content = (folder / f"{FILES[name]}.json").read_bytes()
     read = json.loads(content)
     pairs = tuple(
         Pair(
             id=item["id"],
             split=item["split"],
-            group=item.get("differs") or item["kind"],
+            group=item.get("differs") or item.get("relation") or item["kind"],
             language=item["language"],
             turns=(item["turns"][0], item["turns"][1]),
             question=item["question"],
+            known=item.get("known", True),
         )
         for item in read["items"]
     )

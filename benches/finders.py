@@ -65,6 +65,7 @@ class Engine:
         ):
             db.remember_many([_as_note(note) for note in notes if note.session is None])
             db.archive.append_many([_as_message(note) for note in notes if note.session is not None])
+            self.filled(db)
             db.checkpoint()
             if self._embedder is not None:
                 filled = db.backfill()
@@ -82,6 +83,9 @@ class Engine:
                 for ask in asks
             ]
         return [[hit.external_id or "" for hit in answer.hits] for answer in answers]
+
+    def filled(self, db: memhop.DB) -> None:
+        """Called when the notes are in, before anything is asked."""
 
 
 class Peer:

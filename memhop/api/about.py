@@ -15,7 +15,8 @@ from memhop.common.ids import from_hex, to_hex
 from memhop.repo.dreams import Dream, DreamStep
 from memhop.repo.imports import Import, ImportStep
 from memhop.repo.l2_context import Scene, Topic, topics_of
-from memhop.repo.l3_facts import Fact, told
+from memhop.repo.l3_facts import Fact
+from memhop.repo.l3_facts import told as told_of
 from memhop.repo.l3_knowledge import Graph, KnowledgeEdge, KnowledgeNode, edges_at, edges_in, nodes_of
 from memhop.repo.l4_archive import Message, messages_of
 from memhop.repo.l4_note import Note
@@ -45,7 +46,8 @@ def about(store: Store, id: str, standing: results.Explanation | None) -> result
     if record is None:
         raise NotFound(f"the {kind} {id} is damaged", field="id", hint="`memhop verify` says where")
     origin, links = _named(store, record)
-    back, left_out = _naming(store, record)
+    told = {one.id for one in (*origin, *links)}
+    back, left_out = _naming(store, record, told)
     usage = None
     if may_name(Usage, "target", located[0]):
         counted = store.usage(id_) or Usage(target=id_)
@@ -123,8 +125,8 @@ def _named(store: Store, record: Record) -> tuple[tuple[results.Related, ...], t
     return tuple(origin[:MOST]), tuple(links[:MOST])
 
 
-def _naming(store: Store, record: Record) -> tuple[tuple[results.Related, ...], int]:
-    """What names the record, and how much of it was left out."""
+def _naming(store: Store, record: Record, told: set[str | None]) -> tuple[tuple[results.Related, ...], int]:
+    """What names the record and is not told already, and how much of it was left out."""
     groups: list[tuple[str, int]] = [("linked", linked_to(record.id))]
     match record:
         case Scene():
@@ -138,7 +140,7 @@ def _naming(store: Store, record: Record) -> tuple[tuple[results.Related, ...], 
     found: list[results.Related] = []
     left_out = 0
     for relation, group in groups:
-        members = [id_ for _, id_ in store.members(group)]
+        members = [id_ for _, id_ in store.members(group) if to_hex(id_) not in told]
         left_out += max(0, len(members) - MOST)
         found += [_related(store, _relation(store.record(id_), record.id, relation), id_) for id_ in members[:MOST]]
     return tuple(found), left_out
@@ -185,7 +187,7 @@ def _changes(store: Store, record: Record) -> Iterator[results.Past]:
             yield results.Past(at=record.recorded_at, what="recorded", by=None)
             for belief in record.earlier:
                 yield results.Past(at=belief.until, what="its period was changed", by=None)
-            others: Iterable[Fact] = store.walk(Fact, told(record.subject, record.predicate))
+            others: Iterable[Fact] = store.walk(Fact, told_of(record.subject, record.predicate))
             for other in islice((one for one in others if one.id != record.id), MOST):
                 taken = ", taken back since" if other.retracted else ""
                 yield results.Past(at=other.recorded_at, what=f"also said: {words_of(other)}{taken}", by=None)
@@ -196,10 +198,10 @@ def _changes(store: Store, record: Record) -> Iterator[results.Past]:
 
 def _dreams(store: Store, id_: int) -> Iterator[results.Past]:
     """The dreams that changed it, as far as their journal is kept."""
-    told_of: set[tuple[int, str]] = set()
+    known: set[tuple[int, str]] = set()
     for step in store.scan(DreamStep):
-        if (step.dream, step.stage) not in told_of and any(id_ in ids for _, ids in step.changes):
-            told_of.add((step.dream, step.stage))
+        if (step.dream, step.stage) not in known and any(id_ in ids for _, ids in step.changes):
+            known.add((step.dream, step.stage))
             dream = store.readable(Dream, step.dream)
             if dream is not None:
                 what = f"changed by dream {dream.number} ({step.stage})"

@@ -14,8 +14,7 @@ from memhop.api.titles import item
 from memhop.common.config import LIMITS, check_int, check_project
 from memhop.common.ids import to_hex
 from memhop.repo.dreams import Dream
-from memhop.repo.l4_note import Note
-from memhop.repo.l4_summary import count_changed, latest, newest_first
+from memhop.repo.l4_summary import count_changed, latest, newest
 from memhop.repo.projects import State, said, states
 from memhop.repo.record import Kind, Tier, all_of, project_key
 from memhop.repo.upkeep import Maintenance, maintenance_id
@@ -40,9 +39,7 @@ def brief(db: Handle, project: str | None, decisions: int | None) -> results.Bri
     most = config.summary.decisions if decisions is None else check_int(decisions, field="decisions", low=0, high=100)
     wanted = None if project is None else check_project(project)
     store = db._store
-    from memhop.repo.schema import Schemas
-
-    teller = _Teller(store, Schemas(config.schemas), Policy(config.retention), most)
+    teller = _Teller(store, db._schemas, Policy(config.retention), most)
     with store.lock:
         found = states(store)
         projects, left_out = teller.projects(found, wanted)
@@ -126,8 +123,7 @@ class _Teller:
     def newest(self, found: Iterable[State], most: int) -> tuple[results.BriefItem, ...]:
         """The active notes that were changed last."""
         active = [state for state in found if state.tier == Tier.ACTIVE]
-        notes = (self._store.readable(Note, id_) for _, id_ in newest_first(self._store, active))
-        return tuple(item(note) for note in islice(filter(None, notes), most))
+        return tuple(map(item, newest(self._store, active, most))) if most else ()
 
     def _retiring(self, state: State) -> int:
         before = self._policy.due_before(state, self._now + SOON_MS)

@@ -71,7 +71,7 @@ class Keeper:
             raise Closed("nobody holds the memory any more")
         store = db._store
         if due_at(store, self._policy) <= store.clock.now_ms():
-            maintain(store, self._policy, overdue=True)
+            maintain(store, self._policy, db._schemas, overdue=True)
         self.last_error = None
         left = (due_at(store, self._policy) - store.clock.now_ms()) / 1000
         return min(max(left, _SHORTEST_S), _LONGEST_S)

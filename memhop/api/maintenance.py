@@ -1,8 +1,8 @@
 """Retention: what goes to the trash because nobody changed it for long, and what leaves the trash for good.
 
 A note's age counts from its last change, so that what is worked on stays. It is measured by the groups of notes, which
-stand in the order of their last change: only what is due is read. In the trash nothing changes a note but moving it
-or taking it out again, so that the same order tells how long it was there.
+stand in the order of their last change: only what is due is read. In the trash hardly anything changes a note but
+taking it out again, so that the same order tells how long it was there; what does change it lets it stay longer.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from memhop.common.ids import to_hex
 from memhop.repo.l4_note import Note
 from memhop.repo.l4_revision import revise
 from memhop.repo.l4_summary import latest
+from memhop.repo.l4_supersession import settle
 from memhop.repo.projects import State, states
 from memhop.repo.record import Tier, project_key
 from memhop.repo.upkeep import Maintenance, maintenance_id
 
 if TYPE_CHECKING:
     from memhop.common.settings import RetentionSection
+    from memhop.repo.batch import Batch
+    from memhop.repo.schema import Schemas
     from memhop.repo.store import Store
 
 ACTOR: Final = "maintenance"
@@ -65,7 +68,9 @@ class Policy:
         return max(0, now_ms - days * DAY_MS + 1) if days else 0
 
 
-def maintain(store: Store, policy: Policy, *, dry_run: bool = False, overdue: bool = False) -> results.Maintained:
+def maintain(
+    store: Store, policy: Policy, schemas: Schemas, *, dry_run: bool = False, overdue: bool = False
+) -> results.Maintained:
     """See `DB.maintain`.
 
     Args:
@@ -82,7 +87,7 @@ def maintain(store: Store, policy: Policy, *, dry_run: bool = False, overdue: bo
                 break
             trashed, erased = run.look(_AT_ONCE)
             for note in trashed:
-                revise(batch, note, act="trash", actor=ACTOR, now_ms=run.now, tier=Tier.TRASHED)
+                _trash(batch, note.id, schemas, run.now)
             if erased:
                 from memhop.api.erasure import Erasure
 
@@ -96,6 +101,14 @@ def maintain(store: Store, policy: Policy, *, dry_run: bool = False, overdue: bo
         if last:
             break
     return run.result(dry_run=False)
+
+
+def _trash(batch: Batch, id_: int, schemas: Schemas, now_ms: int) -> None:
+    """Trash a note as the batch leaves it: trashing another one may have changed it."""
+    note = batch.find(Note, id_)
+    if note is not None and note.tier != Tier.TRASHED:
+        trashed = revise(batch, note, act="trash", actor=ACTOR, now_ms=now_ms, tier=int(Tier.TRASHED))
+        settle(batch, note, trashed, schemas=schemas, actor=ACTOR, now_ms=now_ms)
 
 
 def due_at(store: Store, policy: Policy) -> int:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 from memhop.api import results
 from memhop.api.namespace import Namespace, guarded, ids_of
+from memhop.api.note_changes import Changes
 from memhop.api.project_moving import LISTED, Move, belongings, check_size
 from memhop.common.config import LIMITS, check_flag, check_int, check_project
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import to_hex
 from memhop.repo.l4_note import Note
-from memhop.repo.l4_revision import revise
 from memhop.repo.projects import said, spelled, states
 from memhop.repo.record import Kind, Tier, project_key
-from memhop.repo.schema import KindSchema, Schemas
 
 if TYPE_CHECKING:
+    from memhop.repo.schema import KindSchema
     from memhop.repo.store import Store
 
 _CLOSE = 70.0  # of 100, how alike a name must be to be offered in place of an unknown one
@@ -58,7 +58,7 @@ class Projects(Namespace):
 
     def schema(self, name: str) -> dict[str, KindSchema]:
         """The kinds of notes a project knows, by name: the built-in ones and those of the config."""
-        return dict(sorted(self._schemas.kinds(check_project(name, field="name")).items()))
+        return dict(sorted(self._db._schemas.kinds(check_project(name, field="name")).items()))
 
     @guarded
     def rename(self, old: str, new: str) -> results.Moved:
@@ -73,7 +73,7 @@ class Projects(Namespace):
 
         Cost: reads and writes every record of the project, about 30 us each; others wait meanwhile.
         """
-        new = check_project(new, field="new")
+        new = self._named(new, field="new")
         old = check_project(old, field="old")
         if project_key(old) != project_key(new) and project_key(new) in known(self._store):
             raise InvalidRequest(f"{new!r} is there already", field="new", allowed="a new name; or use `merge`")
@@ -102,7 +102,7 @@ class Projects(Namespace):
             self._existing(source, field=field)
             found = belongings(store, source)
             check_size(found.size, field=field)
-            move = Move(store, batch, self._schemas, into)
+            move = Move(store, batch, self._db._schemas, into)
             move.notes(found.notes)
             move.others(found.messages)
             move.others(found.scenes)
@@ -123,9 +123,9 @@ class Projects(Namespace):
             name = self._existing(name, field="name")
             notes, damaged = _notes(store, name, Tier.ACTIVE, Tier.ARCHIVED)
             check_size(len(notes), field="name")
-            now = store.clock.now_ms()
+            changes = Changes(store, batch, self._db._schemas)
             for note in notes:
-                revise(batch, note, act="trash", actor=store.actor, now_ms=now, tier=Tier.TRASHED)
+                changes.trash(changes.note(note.id))  # trashing another one may have changed it
         reason = "moved to the trash" if notes else "nothing in it is outside the trash"
         return results.ProjectTrashed(
             name, len(notes), tuple(to_hex(note.id) for note in notes[:LISTED]), damaged, reason
@@ -194,15 +194,15 @@ class Projects(Namespace):
         if all and from_ is None:
             raise InvalidRequest("all of which project?", field="from_", allowed="the name of a project")
         chosen = None if all else ids_of(ids if ids is not None else (), field="ids", most=LIMITS.batch_items)
-        store, into = self._store, check_project(to, field="to")
+        store, into = self._store, self._named(to, field="to")
         if not dry_run:
             with store.writing() as batch:
-                move = Move(store, batch, self._schemas, spelled(store, into), strict=strict)
+                move = Move(store, batch, self._db._schemas, spelled(store, into), strict=strict)
                 return self._reassign(move, chosen, from_)
         from memhop.repo.batch import Batch
 
         with store.lock:  # a batch that is never written
-            move = Move(store, Batch(store), self._schemas, spelled(store, into), strict=strict)
+            move = Move(store, Batch(store), self._db._schemas, spelled(store, into), strict=strict)
             return self._reassign(move, chosen, from_, dry_run=True)
 
     def _reassign(
@@ -224,9 +224,9 @@ class Projects(Namespace):
         move.notes(notes)
         return move.result(damaged=damaged, remarks=lookalikes(store, move.into), dry_run=dry_run)
 
-    @property
-    def _schemas(self) -> Schemas:
-        return Schemas(self._db._config.schemas)
+    def _named(self, name: str, *, field: str) -> str:
+        """The name of a project that need not be there yet."""
+        return check_project(self._db._guard.given(name, field=field), field=field)
 
     def _own_schema(self, name: str) -> Iterator[str]:
         if any(project_key(described) == project_key(name) for described in self._db._config.schemas):

@@ -7,32 +7,32 @@ whoever talks with the user writes it, and saves it as a note of kind progressiv
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from memhop.api import convert, results
 from memhop.api.namespace import Namespace
+from memhop.api.note_draft import draft
+from memhop.api.note_writing import remember
+from memhop.api.summary_material import Material, gathered
 from memhop.api.titles import title
 from memhop.common.clock import to_iso
-from memhop.common.config import LIMITS, check_flag, check_int, check_metadata, check_names, check_project, check_text
+from memhop.common.config import check_flag, check_int, check_project
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import to_hex
-from memhop.repo.l4_note import Note
-from memhop.repo.l4_revision import NoteRevision, revise, revision_id
-from memhop.repo.l4_summary import changed_since, count_changed, latest, newest_first
+from memhop.common.settings import NotesSection
+from memhop.repo.l4_note import SUPERSEDES, Note
+from memhop.repo.l4_summary import latest, newest
 from memhop.repo.projects import State, said, spelled, states
 from memhop.repo.record import Tier, project_key
-from memhop.repo.schema import SUMMARY_KIND, Schemas
+from memhop.repo.schema import SUMMARY_KIND
 
 if TYPE_CHECKING:
+    from memhop.repo.schema import Schemas
     from memhop.repo.store import Store
 
-_REVISIONS: Final = 50  # of one note, looked through for what its status was
-_ACTS: Final = {
-    "": "created", "edit": "edited", "trash": "trashed", "restore": "restored", "archive": "archived",
-    "unarchive": "unarchived",
-}  # fmt: skip
-NOTHING: Final = "(nothing)"
+NOTHING: Final = Material([], [], 0, True)
+_OPEN: Final = 20  # open items a template lists
+_AS_GIVEN: Final = NotesSection(dedupe="off", quotes="off")
 
 
 class Summaries(Namespace):
@@ -82,21 +82,10 @@ class Summaries(Namespace):
     def _checked(
         self, store: Store, name: str, found: Sequence[State], summary: Note | None, trigger: str | None
     ) -> results.SummaryCheck:
-        changes: list[results.SummaryChange] = []
-        template, total = None, 0
-        ids: Iterable[int]
+        material, template = NOTHING, None
         if trigger is not None:
-            most = self._db._config.summary.items
-            if summary is None:
-                active = [state for state in found if state.tier == Tier.ACTIVE and state.kind != SUMMARY_KIND]
-                total = sum(state.size for state in active)
-                ids = (id_ for _, id_ in newest_first(store, active))
-            else:
-                total = count_changed(store, found, summary)
-                ids = changed_since(store, found, summary)
-            notes = [note for id_ in islice(ids, most) if (note := store.readable(Note, id_)) is not None]
-            changes = [_change(store, note, summary) for note in notes]
-            template = _Template(store, Schemas(self._db._config.schemas), name, found, summary).text(notes, total)
+            material = gathered(store, name, found, summary, self._db._config.summary.items)
+            template = _Template(store, self._db._schemas, name, found, summary).text(material)
         return results.SummaryCheck(
             project=name,
             needed=trigger is not None,
@@ -105,10 +94,10 @@ class Summaries(Namespace):
             summary_id=to_hex(summary.id) if summary else None,
             text=summary.text if summary else None,
             created_at=summary.created_at if summary else None,
-            changes=tuple(changes),
-            total=total,
-            truncated=total > len(changes),
-            removed=(),
+            changes=tuple(material.changes),
+            total=material.total,
+            truncated=material.total > len(material.changes),
+            whole=material.whole,
             template=template,
         )
 
@@ -126,38 +115,18 @@ class Summaries(Namespace):
             InvalidRequest: an argument does not do.
         """
         given = {"project": project, "text": text, "tags": list(tags), "metadata": metadata}
-        kept, redacted = self._db._guard.metadata(given, field="")
-        name, words = check_project(kept["project"]), check_text(kept["text"], field="text")
-        labels = check_names(kept["tags"], field="tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
-        extra = {} if kept["metadata"] is None else check_metadata(kept["metadata"])
+        values, redacted = self._db._guard.metadata(given, field="")
+        name = check_project(values["project"])
+        values |= {"kind": SUMMARY_KIND, "project": name}
         store = self._store
-        with store.writing() as batch:
-            now = store.clock.now_ms()
-            name = spelled(store, name)
+        with store.lock:
             before = latest(store, states(store, name))
-            note = batch.new(
-                Note(
-                    text=words,
-                    kind=SUMMARY_KIND,
-                    project=name,
-                    tags=labels,
-                    metadata=extra,
-                    links=(before.id,) if before else (),
-                    link_types=("supersedes",) if before else (),
-                    at=now,
-                    created_at=now,
-                    updated_at=now,
-                    actor=store.actor,
-                    redacted=redacted,
-                ),
-                name,
-                SUMMARY_KIND,
-                words,
-                now,
-            )
-            if before is not None:
-                revise(batch, before, act="supersede", actor=store.actor, now_ms=now, superseded_by=note.id)
-        return convert.note(note, created=True)
+        if before is not None:
+            values["links"] = [(SUPERSEDES, to_hex(before.id))]
+        now = store.clock.now_ms()
+        # The same words once more are a summary of their own: what was changed in between is known to be in it.
+        drafts = [draft(values, now_ms=now, redacted=redacted)]
+        return remember(store, drafts, now, schemas=self._db._schemas, settings=_AS_GIVEN)[0]
 
     def latest(self, project: str = "default") -> results.Note | None:
         """The newest summary in force. None: there is none. Raises InvalidRequest."""
@@ -176,18 +145,18 @@ class _Template:
         self._store, self._schemas, self._project, self._found, self._summary = store, schemas, project, found, summary
         self._active = [state for state in found if state.tier == Tier.ACTIVE and state.kind != SUMMARY_KIND]
 
-    def text(self, changed: Sequence[Note], total: int) -> str:
-        """Markdown. `changed` are the changes that are listed, of `total`."""
-        settled = [note for note in changed if note.kind == "decision" or self._is(note, "terminal")]
+    def text(self, material: Material) -> str:
+        """Markdown."""
+        settled = [note for note in material.notes if note.kind == "decision" or self._is(note, "terminal")]
         sections = {
-            "State": self._state(total),
+            "State": self._state(material.total),
             "Decisions": [_line(note) for note in settled],
             "Open": self._open(),
             "Next": ["- (what comes next, in order)"],
         }
         lines = [f"# {self._project}"]
         for heading, content in sections.items():
-            lines += ["", f"## {heading}", *(content or [NOTHING])]
+            lines += ["", f"## {heading}", *(content or ["(nothing)"])]
         return "\n".join(lines)
 
     def _state(self, total: int) -> list[str]:
@@ -204,54 +173,16 @@ class _Template:
     def _open(self) -> list[str]:
         waiting = [s for s in self._active if s.status in self._schemas.of(self._project, s.kind).open]
         size = sum(state.size for state in waiting)
-        ids = (id_ for _, id_ in newest_first(self._store, waiting))
-        notes = (self._store.readable(Note, id_) for id_ in islice(ids, _OPEN))
-        lines = [_line(note) for note in notes if note is not None]
+        lines = [_line(note) for note in newest(self._store, waiting, _OPEN)]
         return lines + ([f"- and {size - len(lines):,} more"] if size > len(lines) else [])
 
     def _is(self, note: Note, flag: str) -> bool:
         return note.status in getattr(self._schemas.of(note.project, note.kind), flag)
 
 
-_OPEN: Final = 20  # open items a template lists
-
-
 def _line(note: Note) -> str:
     status = f" [{note.status}]" if note.status else ""
     return f"- {note.kind}{status} {title(note)} ({to_hex(note.id)})"
-
-
-def _change(store: Store, note: Note, summary: Note | None) -> results.SummaryChange:
-    since = summary.created_at if summary else 0
-    before = _status_at(store, note, since) if summary else note.status
-    if note.tier == Tier.TRASHED:
-        change = "trashed"
-    elif summary is None or (note.created_at >= since and note.rev == 1) or note.created_at > since:
-        change = "created"
-    elif before != note.status:
-        change = "status"
-    else:
-        change = _ACTS.get(note.act, note.act)
-    return results.SummaryChange(
-        id=to_hex(note.id),
-        kind=note.kind,
-        status=note.status or None,
-        title=title(note),
-        change=change,
-        changed_at=note.updated_at,
-        status_before=(before or None) if change != "created" and before != note.status else None,
-    )
-
-
-def _status_at(store: Store, note: Note, since: int) -> str:
-    """What the status of a note was at a time, as far as its newest revisions tell."""
-    status = note.status
-    for rev in range(note.rev - 1, max(0, note.rev - 1 - _REVISIONS), -1):
-        revision = store.readable(NoteRevision, revision_id(note.id, rev))
-        if revision is None or revision.at < since:
-            break
-        status = revision.before.get("status", status)
-    return status if isinstance(status, str) else note.status
 
 
 def _reason(trigger: str | None, summary: Note | None) -> str:

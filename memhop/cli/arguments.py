@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -105,6 +106,12 @@ def typed(text: str) -> str:
         return text
 
 
+def words_of(text: str) -> str:
+    """What was typed, or for "-" what standard input has, which is read once."""
+    return read_stdin() if text == "-" else typed(text)
+
+
+@cache
 def read_stdin() -> str:
     """All of standard input, as UTF-8, without the last line end.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -45,6 +46,7 @@ def run(
     *,
     doing: str = "looking",
     found: Callable[[R], object] | None = None,
+    well: Callable[[R], object] | None = None,
     nothing: str = "nothing found",
     before: Callable[[], object] | None = None,
     embedder: Callable[[], Embedder | None] | None = None,
@@ -55,6 +57,7 @@ def run(
     Args:
         ask: The call; its answer is printed as JSON, or by `show`, when the file is closed again.
         found: Whether there is an answer; without one `nothing` is said and the exit code is 1. None: always.
+        well: Whether what is shown went well; else the exit code is 1, too. None: always.
         before: What is checked before the file is opened, or created.
         embedder, llm: Made before the file is opened.
     """
@@ -80,7 +83,7 @@ def run(
             show(out, answer)
         else:
             out.notice(nothing)
-        if not there:
+        if not there or not (well is None or well(answer)):
             raise typer.Exit(FAILED)
 
 
@@ -129,3 +132,12 @@ def whole_id(db: memhop.DB, typed: str, *kinds: str) -> str:
         more = ", and more" if len(candidates) > _CANDIDATES else ""
         raise InvalidRequest(f"several ids begin with {digits}", field="id", allowed=f"one of {listed}{more}")
     return candidates[0].id
+
+
+def confirmed(question: str, yes: bool) -> None:
+    """Ask before something goes for good; "no" ends the command. Raises InvalidRequest where nobody can be asked."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidRequest("nobody can be asked", field="--yes", allowed="--yes where input is no terminal")
+    typer.confirm(question, abort=True, err=True)

@@ -1,11 +1,14 @@
-"""The everyday commands: `remember`, `recall`, `stats`.
+"""The everyday commands: `remember`, `recall`, `explain`, `stats`.
 
 Each opens the file, asks the API one thing, prints it and closes. What is slow to import is imported inside.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -18,11 +21,11 @@ from memhop.cli.arguments import (
     WaitOption,
     embedder_called,
     parse_time,
-    read_stdin,
-    typed,
+    words_of,
 )
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import moment_of, open_memory
+from memhop.cli.notes import LinkOption, MetaOption, links_of, metadata_of
 from memhop.cli.output import when
 from memhop.common.config import check_text
 from memhop.common.errors import InvalidRequest
@@ -33,7 +36,13 @@ def remember(
     text: Annotated[str, typer.Argument(help="What to remember; - reads it from standard input.")],
     project: Annotated[str, typer.Option(metavar="NAME", help="Where it belongs.")] = "default",
     kind: Annotated[str, typer.Option(metavar="NAME", help="note, fact, decision, preference, ...")] = "note",
+    status: Annotated[
+        str | None, typer.Option(metavar="NAME", help="open, done, ...; default: that of the kind.")
+    ] = None,
     tag: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A tag; may be given often.")] = None,
+    meta: MetaOption = None,
+    link: LinkOption = None,
+    source: Annotated[str | None, typer.Option(metavar="NAME", help="Where it comes from.")] = None,
     at: Annotated[str | None, typer.Option(metavar="ISO", help="When it was so; default: now.")] = None,
     external_id: Annotated[
         str | None, typer.Option(metavar="NAME", help="Your own name for it; a second call updates the note.")
@@ -44,12 +53,21 @@ def remember(
 ) -> None:
     """Store a note; the file is created if there is none."""
     with reporting(as_json=as_json) as out:
-        words = check_text(
-            read_stdin() if text == "-" else typed(text), field="text"
-        )  # before a file is created for it
-        moment = parse_time(at, field="--at")
+        words = check_text(words_of(text), field="text")  # before a file is created for it
+        moment, metadata = parse_time(at, field="--at"), metadata_of(meta)
         with out.progress("storing"), open_memory(out, file, wait=wait, purpose="memhop remember", create=True) as db:
-            note = db.remember(words, project=project, kind=kind, tags=tag or (), at=moment, external_id=external_id)
+            note = db.remember(
+                words,
+                project=project,
+                kind=kind,
+                status=status,
+                tags=tag or (),
+                metadata=metadata,
+                links=links_of(db, link),
+                source=source,
+                at=moment,
+                external_id=external_id,
+            )
         if as_json:
             out.json(note.to_dict())
         else:
@@ -108,7 +126,7 @@ def recall(
     from memhop.cli.recall_view import show_recall
 
     with reporting(as_json=as_json) as out:
-        words = read_stdin() if query == "-" else typed(query)
+        words = words_of(query)
         begin, end = parse_time(since, field="--since"), parse_time(until, field="--until")
         chosen = embedder_called(embedder)
         if backfill and chosen is None:
@@ -148,6 +166,20 @@ def recall(
             show_recall(out, found, context_only=context, explain=explain)
         if not found.hits:
             raise typer.Exit(FAILED)
+
+
+@wraps(recall)  # with its options
+def explain(**given: Any) -> None:
+    recall(**given, context=False, explain=True)
+
+
+def _without(command: Callable[..., None], *names: str) -> inspect.Signature:
+    signature = inspect.signature(command, eval_str=True)
+    return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in names])
+
+
+explain.__signature__ = _without(recall, "context", "explain")  # type: ignore[attr-defined]
+explain.__doc__ = "Find what bears on a question, and show how each hit earned its place. Exit code 1: nothing does."
 
 
 def stats(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption, parse_time
+from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption, YesOption, parse_time
+from memhop.cli.call import confirmed, whole_id
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import open_memory
 from memhop.cli.output import Output
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def forget(
-    id: Annotated[str, typer.Argument(help="Of a note, 16 hex digits; with --hard also of a message.")],
+    id: Annotated[str, typer.Argument(help="Of a note, or its first 6 digits or more; with --hard also of a message.")],
     hard: Annotated[bool, typer.Option("--hard", help="Erase it for good, with all that was made of it.")] = False,
     prove: Annotated[
         bool, typer.Option("--prove", help="With --hard: compact, search the raw bytes, print a receipt.")
@@ -36,7 +36,8 @@ def forget(
     """Move a note to the trash, or erase a note or message. Exit code 1: something of it was still found."""
     with reporting(as_json=as_json) as out:
         with out.progress("forgetting"), open_memory(out, file, wait=wait, purpose="memhop forget") as db:
-            done = db.forget(id, hard=hard, prove=prove, also=also or ())
+            meant = whole_id(db, id, *(("note", "message") if hard else ("note",)))
+            done = db.forget(meant, hard=hard, prove=prove, also=also or ())
         if as_json:
             out.json(done.to_dict())
         else:
@@ -48,20 +49,34 @@ def forget(
 
 
 def purge(
+    id: Annotated[
+        str | None,
+        typer.Argument(help="Only this note, or the first 6 digits of its id or more; default: all in the trash."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="With ID: also when it is not in the trash.")] = False,
     before: Annotated[str | None, typer.Option(metavar="ISO", help="Only what was trashed before this time.")] = None,
     project: Annotated[str | None, typer.Option(metavar="NAME", help="Only this project.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     file: FileOption = DEFAULT_FILE,
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Erase all notes in the trash for good."""
+    """Erase notes in the trash for good: all of them, or one."""
     with reporting(as_json=as_json) as out:
+        if id is None and force:
+            raise InvalidRequest("nothing is named", field="--force", allowed="with an ID")
+        if id is not None and (before is not None or project is not None):
+            raise InvalidRequest("one note is named", field="ID", allowed="either ID, or --before and --project")
         moment = parse_time(before, field="--before")
-        if not yes:
-            if not sys.stdin.isatty():
-                raise InvalidRequest("nobody can be asked", field="--yes", allowed="--yes where input is no terminal")
-            typer.confirm("Erase what is in the trash for good?", abort=True, err=True)
+        confirmed(f"Erase {'what is in the trash' if id is None else 'this note'} for good?", yes)
+        if id is not None:
+            with out.progress("purging"), open_memory(out, file, wait=wait, purpose="memhop purge") as db:
+                gone = db.notes.purge(whole_id(db, id, "note"), force=force)
+            if as_json:
+                out.json(gone.to_dict())
+            else:
+                out.say(("purged", "green"), f" {gone.id}: {gone.reason}")
+            return
         with out.progress("purging"), open_memory(out, file, wait=wait, purpose="memhop purge") as db:
             done = db.purge(trashed_before=moment, project=project)
         if as_json:

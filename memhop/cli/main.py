@@ -4,10 +4,37 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 import typer
 
-from memhop.cli import backup, commands, config, demo, doctor, erase, models, past, transfer, upkeep
+from memhop.cli import (
+    asking,
+    backup,
+    capability,
+    commands,
+    completion,
+    config,
+    demo,
+    doctor,
+    dreaming,
+    erase,
+    facts,
+    filling,
+    instructions,
+    knowledge,
+    messages,
+    models,
+    notes,
+    past,
+    profile,
+    scenes,
+    topics,
+    trajectory,
+    transfer,
+    turns,
+    upkeep,
+)
 from memhop.cli.exit_codes import FAILED, INTERRUPTED
 from memhop.cli.output import clean, is_fancy, prepare_streams
 from memhop.cli.root import Root, root
@@ -18,6 +45,48 @@ _ABOUT = (
     "Options may stand before a command or behind it. "
     "Exit codes: 0 done, 1 nothing found or failed, 2 usage, 3 the file is locked by another process."
 )
+_COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
+    "demo": demo.demo,
+    "remember": commands.remember,
+    "recall": commands.recall,
+    "explain": commands.explain,
+    "why-not": asking.why_not,
+    "show": asking.show,
+    "usage": asking.usage,
+    "forget": erase.forget,
+    "purge": erase.purge,
+    "search": turns.search,
+    "update": turns.update,
+    "dream": dreaming.dream,
+    "crystallize": capability.crystallize,
+    "pending": filling.pending,
+    "backfill": filling.backfill,
+    "export": transfer.export,
+    "import": transfer.import_,
+    "stats": commands.stats,
+    "doctor": doctor.doctor,
+    "verify": upkeep.verify,
+    "repair": upkeep.repair,
+    "compact": upkeep.compact,
+    "instructions": instructions.instructions,
+    "completion": completion.completion,
+}
+_GROUPS: dict[str, Callable[[], typer.Typer]] = {
+    "at": past.build_group,
+    "messages": messages.build_group,
+    "scenes": scenes.build_group,
+    "topics": topics.build_group,
+    "knowledge": knowledge.build_group,
+    "facts": facts.build_group,
+    "profile": profile.build_group,
+    "capability": capability.build_group,
+    "trajectory": trajectory.build_group,
+    "dreams": dreaming.build_group,
+    "imports": transfer.build_group,
+    "backup": backup.build_group,
+    "models": models.build_group,
+    "config": config.build_group,
+}
 
 
 def build_app() -> typer.Typer:
@@ -31,29 +100,17 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(root)
-    app.command()(demo.demo)
-    app.command()(commands.remember)
-    app.command()(commands.recall)
-    app.add_typer(past.build_group(), name="at")
-    app.command()(erase.forget)
-    app.command()(erase.purge)
-    app.command()(transfer.export)
-    app.command("import")(transfer.import_)
-    app.add_typer(transfer.build_group(), name="imports")
-    app.command()(commands.stats)
-    app.command()(upkeep.verify)
-    app.command()(upkeep.repair)
-    app.command()(upkeep.compact)
-    app.add_typer(backup.build_group(), name="backup")
-    app.add_typer(models.build_group(), name="models")
-    app.command()(doctor.doctor)
-    app.add_typer(config.build_group(), name="config")
+    for name, command in (_COMMANDS | notes.COMMANDS).items():
+        app.command(name)(command)
+    for name, group in _GROUPS.items():
+        app.add_typer(group(), name=name)
     return app
 
 
 def main() -> None:
     """Run the command line and exit; see `exit_codes`."""
     prepare_streams()
+    completion.prepare()
     try:
         build_app()(prog_name="memhop")
     except KeyboardInterrupt:

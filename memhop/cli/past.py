@@ -14,6 +14,7 @@ def build_group() -> typer.Typer:
     group = typer.Typer(no_args_is_help=True)
     group.callback()(at)
     group.command()(commands.recall)
+    group.command("explain")(commands.explain)
     group.command()(commands.stats)
     return group
 

@@ -19,7 +19,8 @@ from memhop.index.parts import Part, Sections, damaged, lengths_of, narrow_secti
 Member: TypeAlias = tuple[int, int]  # (order, id)
 Signed: TypeAlias = tuple[int, int, int]  # order, id, +1 or -1
 
-_CHUNK: Final = 64  # entries taken from a mapped part at a time
+_CHUNK: Final = 64  # entries taken from a mapped part at a time, in the end: at first
+_FIRST: Final = 4  # so many, then twice as many each time, for many look at the first few only
 
 
 class EntryPart:
@@ -136,13 +137,15 @@ class EntryPart:
                 end = at
             else:
                 begin = at + (at < end and (self._orders[at], self._ids[at]) == after)
+        size = _FIRST
         while begin < end:
             if descending:
-                chunk = slice(max(begin, end - _CHUNK), end)
+                chunk = slice(max(begin, end - size), end)
                 end = chunk.start
             else:
-                chunk = slice(begin, min(end, begin + _CHUNK))
+                chunk = slice(begin, min(end, begin + size))
                 begin = chunk.stop
+            size = min(2 * size, _CHUNK)
             orders = self._orders.slice(chunk.start, chunk.stop)
             ids = self._ids.slice(chunk.start, chunk.stop)
             gone = self._removed[chunk].tolist() if self._removed is not None else [0] * len(ids)

@@ -8,7 +8,7 @@ they count, for nothing may be missed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from heapq import merge
+from heapq import merge, nlargest
 from typing import TYPE_CHECKING, Final
 
 from memhop.repo.l4_note import Note
@@ -37,9 +37,16 @@ def latest(store: Store, states: Iterable[State]) -> Note | None:
     return max(found, key=lambda note: (not note.superseded_by, note.created_at, note.id), default=None)
 
 
-def newest_first(store: Store, states: Iterable[State]) -> Iterator[tuple[int, int]]:
-    """(time of the last change, id) of the notes of these states, from the one that was changed last."""
-    return merge(*(store.members(state.group, descending=True) for state in states), reverse=True)
+def newest(store: Store, states: Iterable[State], most: int) -> list[Note]:
+    """The notes of these states that were changed last, newest first; damaged ones are left out.
+
+    Cost: looks at `most` places of each state, and reads `most` notes.
+    """
+    with store.lock:
+        page = store.views.groups.page
+        places = [place for state in states for place in page(state.group, limit=most, descending=True)]
+    found = (store.readable(Note, id_) for _, id_ in nlargest(most, places))
+    return [note for note in found if note is not None]
 
 
 def changed_since(store: Store, states: Iterable[State], summary: Note) -> Iterator[int]:
@@ -47,7 +54,8 @@ def changed_since(store: Store, states: Iterable[State], summary: Note) -> Itera
 
     Cost: by what is taken from it.
     """
-    for at, id_ in newest_first(store, _others(states)):
+    others = (store.members(state.group, descending=True) for state in _others(states))
+    for at, id_ in merge(*others, reverse=True):
         if at < summary.created_at:
             return
         if at > summary.created_at or _behind(store, id_, summary):
@@ -58,15 +66,15 @@ def count_changed(store: Store, states: Iterable[State], summary: Note) -> int:
     """How many `changed_since` would give. Cost: looks at each of the summary's millisecond."""
     others = list(_others(states))
     since = summary.created_at
+    later = 0
     with store.lock:
         groups = store.views.groups
-        later = sum(groups.count(state.group, since=since + 1) for state in others if state.changed_at > since)
         for state in others:
             if state.changed_at >= since:
-                for order, id_ in groups.page(state.group, after=(since, -1), limit=state.size):
-                    if order > since:
-                        break
-                    later += _behind(store, id_, summary)
+                after = groups.count(state.group, since=since + 1)
+                same = groups.count(state.group, since=since) - after
+                places = groups.page(state.group, after=(since, -1), limit=same) if same else ()
+                later += after + sum(_behind(store, id_, summary) for _, id_ in places)
     return later
 
 

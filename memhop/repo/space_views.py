@@ -7,7 +7,7 @@ left out: its units are found by words, and are pending again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +93,16 @@ class SpaceViews(ABC):
     def spaces_in_use(self) -> tuple[dict[int, VectorIndex], dict[int, TokenIndex], dict[int, ContextIndex]]:
         """What has been mapped so far, by space."""
         return dict(self._vectors), dict(self._tokens), dict(self._contexts)
+
+    def any_embedded(self, owners: Sequence[int]) -> bool:
+        """Whether what has been mapped holds any of these owners. Cost: some us where anything is mapped."""
+        mapped: list[VectorIndex | TokenIndex | ContextIndex] = [
+            *self._vectors.values(),
+            *self._tokens.values(),
+            *self._contexts.values(),
+        ]
+        asked = np.array(owners if mapped else (), dtype=np.uint64)
+        return any(bool(index.contains(asked).any()) for index in mapped)
 
     def slabs(self, space: int, kind: Kind) -> list[int]:
         """Ids of the slabs of a space."""

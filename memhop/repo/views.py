@@ -165,6 +165,9 @@ class Views(SpaceViews):
                 self._rebuild()  # a rotten old version cannot say what it had put in; or the views were of another log
                 return
             self._applied += 1
+        if self._came and self.any_embedded(self._came):  # an erased text was written again
+            self.version += 1
+        self._came.clear()
 
     def _apply(self, entry: Entry, record: Record | None) -> None:
         if entry.kind in codec.SLAB_KINDS:
@@ -184,8 +187,7 @@ class Views(SpaceViews):
             if new is not None:
                 self._insert(id_, new)
             return
-        before = old.listings()
-        after: list[Listing] = new.listings() if new else []
+        before, after = _listings(old), _listings(new)
         for listing in before:
             if listing not in after:
                 self._groups.remove(listing.key, listing.order, id_)
@@ -210,14 +212,16 @@ class Views(SpaceViews):
             self._add_unit(id_, new_unit)
 
     def _insert(self, id_: int, new: Record) -> None:
-        for key, order in new.listings():
+        for key, order in _listings(new):
             self._groups.add(key, order, id_, new=True)
         unit = new.unit()
         if unit is not None:
             self._add_unit(id_, unit)
 
     def _add_unit(self, id_: int, unit: Unit) -> None:
-        ordinal = self._units.append(id_, (*_labels_of(unit), owner_of(id_, unit)))  # in the order of COLUMNS
+        owner = owner_of(id_, unit)
+        self._came.append(owner)
+        ordinal = self._units.append(id_, (*_labels_of(unit), owner))  # in the order of COLUMNS
         numbers = self._bm25.add_text(ordinal, unit.text)
         if self._vocabulary is not None:
             for term in self._bm25.terms_of(numbers):
@@ -233,6 +237,7 @@ class Views(SpaceViews):
         self._attached = 0  # parts
         self._checked = {"groups": 0, "units": 0, "bm25": 0}  # how many of them, from the oldest on, are in order
         self._applied = 0  # entries of file.tail() that are in
+        self._came: list[int] = []  # owners of the units that were added since
         self._forget_spaces()
         self._vocabulary: FuzzyIndex | None = None
         self.version += 1
@@ -275,6 +280,7 @@ class Views(SpaceViews):
                     self._replace(id_, None, self._decode(offset))
             except Corrupt:
                 self.unreadable += 1
+        self._came.clear()
         self._applied = self._file.tail_length
 
     def seal(self, first_part: int) -> Sections:
@@ -354,6 +360,11 @@ def _named(sealed: Mapping[str, Mapping[str, NDArray[Any]]]) -> Sections:
         for name, array in arrays.items()
         if len(array)
     }
+
+
+def _listings(record: Record | None) -> dict[Listing, None]:
+    """Each place of a record once, also where it names something twice: two tags that differ by case, say."""
+    return dict.fromkeys(record.listings()) if record is not None else {}
 
 
 def owner_of(id_: int, unit: Unit) -> int:

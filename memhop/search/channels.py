@@ -1,6 +1,7 @@
 """The channels: each looks at a question in its own way and gives some units a number > 0.
 
-    lexical   words of the question, and words that begin alike            `words`
+    lexical   words of the question, words that begin alike, and words
+              in which the answer may be told                              `words`
     entity    for words nobody wrote: words spelt nearly so                `words`
     session   BM25 of the whole session a unit belongs to                  `Words.sessions`
     pooled    cosine of the question's vector and the unit's               `semantics.pooled`
@@ -18,7 +19,8 @@ around them. So a memory of a million is not read through for a word that every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -86,35 +88,53 @@ class _Asked(NamedTuple):
     own: TermPostings
     pieces: tuple[_Piece, ...]  # heaviest first
     worth: float
+    told: tuple[_Piece, ...] = ()  # words in which the answer may be told
 
     @property
     def channel(self) -> str:
-        return "lexical" if self.own.frequency else "entity"
+        return "lexical" if self.own.frequency or self.told else "entity"
+
+    @property
+    def known(self) -> bool:
+        """Whether some unit holds it, or what stands in for it."""
+        return bool(self.pieces or self.told)
 
     @property
     def size(self) -> int:
-        return sum(piece.postings.size for piece in self.pieces)
+        return sum(piece.postings.size for piece in (*self.pieces, *self.told))
 
     def strength_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
-        """In a unit the best variant counts, not their sum."""
+        """In a unit the best variant counts, not their sum. Words in which the answer may be told add up."""
         best = np.zeros(len(docs))
         for piece in self.pieces:
             np.maximum(best, piece.weight * piece.postings.at(docs), out=best)
+        for piece in self.told:
+            best += piece.weight * piece.postings.at(docs)
         return best
 
     def presence_at(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
         """The largest weight that is present."""
         present = np.zeros(len(docs))
+        for piece in self.told:
+            present[piece.postings.at(docs) > 0] = EVIDENCE.told
         for piece in reversed(self.pieces):
             present[piece.postings.at(docs) > 0] = piece.weight
         return present
 
 
-def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: Workspace, allowed: Eligible) -> Words:
+def words(
+    terms: Sequence[str],
+    views: Views,
+    around: Neighbourhood,
+    workspace: Workspace,
+    allowed: Eligible,
+    told: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Words:
     """The lexical, entity and session channels.
 
     Args:
         allowed: Which units pass the filters, and which ones tell how rare a word is.
+        told: For some of the terms others in which the answer may be told, see `relations`.
 
     A term's variants are the indexed terms that begin with it, or with which it begins; other forms of an irregular
     word; and, for a term that no unit holds, terms within edit distance (see `index/fuzzy.py`).
@@ -122,8 +142,8 @@ def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: 
     Cost: some tens of ns per posting of the terms that are read, and a look at one byte per unit.
     """
     size, mask = views.units.size, allowed.mask
-    asked = _asked(terms, views, allowed.judged)
-    ordered = sorted((one for one in asked if one.pieces), key=lambda one: (-one.worth, one.own.term))
+    asked = _asked(terms, views, allowed.judged, told)
+    ordered = sorted((one for one in asked if one.known), key=lambda one: (-one.worth, one.own.term))
     sums = {name: workspace.sums(name, size) for name in ("lexical", "entity", "held")}
     near = around.within_reach(mask) if np.count_nonzero(mask) * _SELECTIVE < size else None
     sessions = _Sessions(views)
@@ -150,14 +170,14 @@ def words(terms: Sequence[str], views: Views, around: Neighbourhood, workspace: 
         entity=_positive(docs, added["entity"]),
         sessions=sessions.scores(docs),
         mass=mass,
-        missing=sum(1 for one in telling if not one.pieces) / max(1, len(telling)),
+        missing=sum(1 for one in telling if not one.known) / max(1, len(telling)),
         coverage=min(1.0, float(added["held"].max()) / mass) if mass and len(docs) else 0.0,
         matched=matched,
         uses=tuple(_use(one) for one in asked),
     )
 
 
-def _asked(terms: Sequence[str], views: Views, judged: Judged) -> list[_Asked]:
+def _asked(terms: Sequence[str], views: Views, judged: Judged, told: Mapping[str, Sequence[str]]) -> list[_Asked]:
     """The terms of a question, all looked up together, and so what may stand in for any of them."""
     owns = views.bm25.postings(terms, judged.units, of=judged.name)
     weights = [_variants(own.term, frequency=own.frequency, views=views) for own in owns]
@@ -173,7 +193,14 @@ def _asked(terms: Sequence[str], views: Views, judged: Judged) -> list[_Asked]:
         pieces += [_Piece(others[other], weight) for other, weight in of_one.items() if others[other].frequency]
         pieces.sort(key=lambda piece: (-piece.weight, piece.postings.term))
         worth = own.idf if own.frequency else max((weight * other.idf for other, weight in pieces), default=0.0)
-        asked.append(_Asked(own, tuple(pieces), worth))
+        if own.term in told:
+            meant = [term for term in told[own.term] if term != own.term and term not in of_one]
+            found = [one for one in views.bm25.postings(meant, judged.units, of=judged.name) if one.frequency]
+            rarest = max((one.idf for one in found), default=0.0)
+            telling = tuple(_Piece(one, EVIDENCE.told * one.idf / (rarest or 1.0)) for one in found)
+            asked.append(_Asked(own, tuple(pieces), max(worth, rarest), telling))
+        else:
+            asked.append(_Asked(own, tuple(pieces), worth))
     return asked
 
 
@@ -185,13 +212,13 @@ def _without_joints(asked: Sequence[_Asked]) -> list[_Asked]:
     def joins(term: str) -> bool:
         return len(term) == 2 and term >= _UNSPACED and term[0] in end and term[1] in begin
 
-    return [one for one in asked if one.pieces or not joins(one.own.term)]
+    return [one for one in asked if one.known or not joins(one.own.term)]
 
 
 def _use(one: _Asked) -> TermUse:
     own = one.own
-    variants = {piece.postings.term: piece.weight for piece in one.pieces if piece.postings is not own}
-    return TermUse(own.term, one.worth if one.pieces else 0.0, own.frequency, variants)
+    variants = {piece.postings.term: piece.weight for piece in (*one.told, *one.pieces) if piece.postings is not own}
+    return TermUse(own.term, one.worth, own.frequency, variants)
 
 
 def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
@@ -219,7 +246,7 @@ def _variants(term: str, *, frequency: int, views: Views) -> dict[str, float]:
 def _read(
     one: _Asked, best: NDArray[np.float64], near: NDArray[np.bool_] | None, sessions: _Sessions
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Per unit the largest weighted strength, and the largest weight that is present: (docs, strength, presence).
+    """Per unit the strength and the presence, as by `_Asked.strength_at` and `presence_at`: (docs, strength, presence).
 
     Args:
         best: Zeros over all ordinals; left so.
@@ -234,13 +261,20 @@ def _read(
                 keep = near[docs]
                 docs, tfs = docs[keep], tfs[keep]
         strength = piece.weight * piece.postings.strength(docs, tfs)
-        if len(one.pieces) == 1:
+        if len(one.pieces) == 1 and not one.told:
             return docs, strength, np.full(len(docs), piece.weight)
         before = best[docs]
         best[docs] = np.maximum(before, strength)
         fresh = docs[before == 0]
         found.append(fresh)
         present.append(np.full(len(fresh), piece.weight))
+    for piece in one.told:
+        docs, tfs = piece.postings.read(near)
+        before = best[docs]
+        best[docs] = before + piece.weight * piece.postings.strength(docs, tfs)
+        fresh = docs[before == 0]
+        found.append(fresh)
+        present.append(np.full(len(fresh), EVIDENCE.told))
     docs = np.concatenate(found)
     strength = best[docs]
     best[docs] = 0.0

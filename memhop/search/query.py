@@ -7,7 +7,7 @@ can crowd out the other one; see `Recaller.recall` for how the two come together
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from memhop.repo.l4_note import tagged
 from memhop.repo.projects import states
 from memhop.repo.record import REPEATS, Layer, Role, Span, Tier, label, project_label
 from memhop.search.diversity import asks_for_several
+from memhop.search.relations import Related, related
 from memhop.search.time_window import When, asks_present, state_asked, windows, without_relative
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class Filters(NamedTuple):
 class Query(NamedTuple):
     """A checked question. `terms` are distinct index terms in order; `windows` are the times it speaks of.
 
+    `told`: for some of the terms others in which the answer may be told, see `relations`.
     `relative_time`: it speaks of one relative to now ("last week"), which no text can be expected to repeat.
     `present`: it asks how things are now, so that of several answers the newest is meant.
     `several`: it asks for more than one thing, by its grammar.
@@ -95,6 +97,7 @@ class Query(NamedTuple):
 
     text: str
     terms: tuple[str, ...]
+    told: Mapping[str, tuple[str, ...]]
     asked_at: int
     windows: tuple[Span, ...]
     relative_time: bool
@@ -138,15 +141,18 @@ def prepare(request: Request, now_ms: int) -> Query:
         terms = terms[:MAX_TERMS]
     asked_at = time_or_now(request.at, field="at", now_ms=now_ms)
     named = windows(text, asked_at, zone_of(request.at))
+    when = state_asked(text, named, asked_at)
+    asked = related(text, terms) if terms and when is not None else Related(terms, {})
     return Query(
         text=text,
-        terms=terms,
+        terms=asked.terms,
+        told=asked.told,
         asked_at=asked_at,
         windows=tuple(named),
         relative_time=bare != text,
         present=asks_present(text),
         several=asks_for_several(text),
-        when=state_asked(text, named, asked_at),
+        when=when,
         filters=_filters(request),
         limit=check_int(request.limit, field="limit", low=1, high=LIMITS.results),
         token_budget=check_int(request.token_budget, field="token_budget", low=0, high=LIMITS.token_budget),

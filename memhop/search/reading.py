@@ -35,6 +35,10 @@ _ASKS = re.compile(
     r"may|must|should|will|did|was|were|had)\b|[?？]\s*$|谁|誰|什么|什麼|哪|多少|几|怎|吗|嗎|何",
     re.IGNORECASE,
 )
+_PREDICATE = re.compile(  # but "that she hosted" is a part of the subject
+    r"\b(?:is|are)\s.{0,200}?\b(?!(?:i|you|he|she|it|we|they)\s)\w+\s(\w{2,30}ed(?<!eed)|kept|held|spelt|built)\W*$",
+    re.IGNORECASE | re.DOTALL,
+)
 _BE = frozenset("is are was were be been being gets get got".split())
 _NO_VERBS = frozenset("a an the in on at not near down up out there here".split())  # "is a mill by the river"
 _COME = frozenset(("came", "come", "comes", "coming"))
@@ -57,7 +61,7 @@ class Question(NamedTuple):
     verbatim: str  # as asked, casefolded
     terms: Mapping[str, float]
     forms: Mapping[str, tuple[tuple[str, str], ...]]  # two letters to the word forms that begin so, each with its term
-    runs: tuple[str, ...]  # the other terms, of unspaced scripts and compounds, which may stand anywhere
+    runs: tuple[tuple[str, str], ...]  # the others, of unspaced scripts and compounds, which may stand anywhere
     compounds: frozenset[str]  # the terms of several parts: paths, dotted names, identifiers
     subject: Mapping[str, float]  # the terms that say what is asked about, without those that only say when
     telling: frozenset[str]  # the tokens that terms were made of
@@ -67,6 +71,7 @@ class Question(NamedTuple):
     negated: bool
     mine: bool  # it is about who asks: "do I", "our", 我
     asks: bool  # it is put as a question, rather than words to look for
+    told: bool  # it asks for a relation that is told in words of its own, which stand in for one of its terms
 
 
 class Reading(NamedTuple):
@@ -84,6 +89,7 @@ class Reading(NamedTuple):
     verbatim: bool  # it holds the whole question as it was asked
     denies: bool  # it says no, somewhere
     mine: bool  # it speaks of who says it
+    unspaced: bool  # it begins in a script without blanks, whose languages need not say who
     told: float  # of the question's values; see `agreement`
     exact: float  # of its telling words and pairs of words that stand there as asked
     order: float  # of its neighbouring terms that follow one another here, too
@@ -93,6 +99,8 @@ def question(
     text: str,
     terms: Mapping[str, float],
     variants: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    *,
+    told: bool = False,
 ) -> Question:
     """A question made ready.
 
@@ -100,8 +108,11 @@ def question(
         text: As asked.
         terms: Its index terms with their idf.
         variants: Indexed terms that stand in for a term.
+        told: Some of them are those of a relation that is asked for, see `relations`.
     """
     spaced = {variant: term for term, others in variants.items() for variant in others}
+    runs = [(variant, term) for variant, term in spaced.items() if _unspaced(variant)]
+    runs += [(term, term) for term in terms if _unspaced(term) or not term.isalnum()]
     spaced |= {term: term for term in terms if term.isalnum() and not _unspaced(term)}
     forms: dict[str, tuple[tuple[str, str], ...]] = {}
     for form in sorted(spaced, key=len, reverse=True):
@@ -118,19 +129,31 @@ def question(
         verbatim=text.strip().casefold(),
         terms=terms,
         forms=forms,
-        runs=tuple(term for term in terms if _unspaced(term) or not term.isalnum()),
+        runs=tuple(runs),
         compounds=frozenset(term for term in terms if not term.isalnum()),
-        subject=_subject(query_terms(without_times(text)), terms) or terms,
+        subject=_subject(query_terms(_without_predicate(without_times(text))), terms) or terms,
         telling=frozenset(telling),
         pairs=frozenset(_spelt(pair) for pair in pairwise(turned) if not telling.isdisjoint(pair)),
         order=(),
         values=tuple(values(without_relative(text))),
         negated=not _NEGATIONS.isdisjoint(tokens),
         mine=not _MINE.isdisjoint(tokens),
-        asks=_ASKS.search(_MARKS.sub("", text)) is not None,
+        asks=is_question(text),
+        told=told,
     )
     places = Reader(asked).places(turned, text.casefold())
     return asked._replace(order=tuple(sorted(places, key=lambda term: (places[term], term))))
+
+
+def is_question(text: str) -> bool:
+    """Whether a text is put as a question, rather than words to look for or a statement (English, Chinese)."""
+    return _ASKS.search(_MARKS.sub("", text)) is not None
+
+
+def _without_predicate(text: str) -> str:
+    """The text without what it asks of its subject, if that is a participle at the end: "what is our boat called"."""
+    match = _PREDICATE.search(text, max(0, len(text) - 300))
+    return text[: match.start(1)] if match else text
 
 
 def _subject(named: Sequence[str], terms: Mapping[str, float]) -> dict[str, float]:
@@ -179,6 +202,7 @@ class Reader:
             verbatim=verbatim,
             denies=denies,
             mine=not _MINE.isdisjoint(distinct),
+            unspaced=bool(written) and _unspaced(written[0]),
             told=_told(asked, passage),
             exact=_exact(asked, tokens, distinct, alike=asked.negated == denies, verbatim=verbatim),
             order=_order(asked, places),
@@ -196,10 +220,11 @@ class Reader:
             if term:
                 place = tokens.index(token)
                 places[term] = min(place, places.get(term, place))
-        for term in asked.runs:
-            start = folded.find(term)
+        for form, term in asked.runs:
+            start = folded.find(form)
             if start >= 0:
-                places[term] = start if _unspaced(term) else len(tokens)
+                place = start if _unspaced(form) else len(tokens)
+                places[term] = min(place, places.get(term, place))
         return places
 
 

@@ -21,6 +21,10 @@ shares but one word with it must do so, too. Of two turns of a conversation the 
 person tells it on another occasion, or if it speaks of a change: most of what is said in one session goes on from what
 was said before, and the other speaker takes up its words. A turn that asks tells nothing.
 
+Where a question asks for a relation that is told in words of its own (`relations`), one of these is enough, wherever it
+stands, in a text that has a good share of the best score: alone such a word says little. It must speak of who says it,
+which Chinese may leave out. Of many that do so the best few count: here they are no topic.
+
 The state that held at the time asked about is lifted just above the others, and they keep their order by time behind
 it. No text is lifted by more than a bound, and none is lowered.
 """
@@ -58,6 +62,8 @@ def lifts(
     added = [0.0] * len(scores)
     subject = _subject(asked, when, readings, scores)
     subject = [row for row in subject if row == subject[0] or _told_anew(readings[subject[0]], readings[row])]
+    if asked.told:  # its words are many, and some of them always fit something else
+        subject = sorted(subject, key=lambda row: (-scores[row], row))[: RERANK.states]
     if not 1 < len(subject) <= RERANK.states:
         return added
 
@@ -99,13 +105,18 @@ def _subject(asked: Question, when: When, readings: Sequence[Reading], scores: S
         worth=worth,
         seldom=frozenset(seldom) if asked.asks else frozenset(),
         known=readings[best].covered >= RERANK.known * sum(asked.subject.values()),
+        anywhere=asked.told,
     )
     others = [
         row
         for row in range(len(scores))
         if row != best
         and not _look_alike(asked, readings[best], readings[row])
-        and (row in rows or sum(term in readings[row].places for term in worth) > 1)
+        and (
+            scores[row] >= RERANK.told * scores[best] and (row in rows or readings[row].unspaced)
+            if asked.told
+            else row in rows or sum(term in readings[row].places for term in worth) > 1
+        )
     ]
     subject = [best]
 
@@ -131,6 +142,7 @@ class _Marks(NamedTuple):
     worth: Mapping[str, float]  # terms of the question that the best one has, with their idf
     seldom: frozenset[str]  # those of them that only a few candidates have
     known: bool  # the best one has most of the question
+    anywhere: bool  # one word in common is enough, wherever it stands
 
 
 def _look_alike(asked: Question, best: Reading, other: Reading) -> bool:
@@ -167,7 +179,8 @@ def _shares(marks: _Marks, known: Reading, other: Reading) -> bool:
     shared, rarest, share = _common(marks, known, other)
     begin = not (known.begins.isdisjoint(shared) or other.begins.isdisjoint(shared))
     surely = marks.known or not marks.seldom.isdisjoint(rarest)
-    return bool(rarest) and surely and share >= RERANK.sure_subject and (len(shared) > 1 or begin)
+    enough = marks.anywhere or len(shared) > 1 or begin
+    return bool(rarest) and surely and share >= RERANK.sure_subject and enough
 
 
 def _changes(marks: _Marks, known: Reading, other: Reading, *, alone: bool) -> bool:

@@ -8,6 +8,7 @@ What reads the best candidates again: on the packs of look-alikes and present va
 what the observations bear, which a larger `current` or `states` costs first places. Of turns only `current`, on the
 pack of contradictions as far as not held: from 0.5 to 0.85 alike there, with less of it fewer new states come first;
 LoCoMo, which asks for none, loses 1.2 points of recall@1 and next to nothing of recall@5, @10 and @20.
+`told` of both kinds: on the development half of the pack of relations, from 0.15 to 0.5 and from 0.4 to 0.6 alike.
 `rare_tokens`: on the same, from 0.6 to 0.8 alike; 1 loses a point of recall@5 on notes, 0 as much of recall@1.
 `feedback`: on LoCoMo and on observations, with a static model that fails at each question: half a point of recall@1 of
 turns less, 0.2 of recall@20 more; of notes recall@10 gains 0.9 (observations) and 2.6 (the pack of notes, as far as not
@@ -38,6 +39,7 @@ class Evidence(NamedTuple):
     fuzzy_frequency: int = 0  # a query term in more units than this is spelt as meant
     fuzzy_two_chars: int = 8  # shorter terms are taken for another at edit distance 1 only
     fuzzy_terms: int = 16
+    told: float = 0.3  # weight of the rarest word in which the answer may be told, see `relations`
     rare_tokens: float = 0.7  # share of a static model's question vector that is weighted by the rarity of tokens
     late_power: float = 3.0  # cosine of the best token, to this power
     late_candidates: int = 200  # units reranked by late interaction; all give the same recall
@@ -63,6 +65,7 @@ class Rerank(NamedTuple):
     subject: float = 0.3  # share of the best one's idf mass that a text on the same subject has, if it begins with it
     half_subject: float = 0.45  # share if it does not, or if other texts have more
     sure_subject: float = 0.6  # share that is enough wherever it stands
+    told: float = 0.5  # share of the best score that a text has which tells of it in words of the relation asked for
     rarest: float = 0.8  # idf that a shared word has of the rarest one's, at least
     beginning: int = 3  # tokens
     alike: float = 0.6  # share of tokens in common from which two texts are near copies

@@ -568,3 +568,26 @@ class TestSentences:
             report = db.backfill()
             assert (report.embedded, report.remaining) == (1, 0)
             assert self._rows(db) == 2
+
+
+@pytest.mark.parametrize("way", ["erased and written again", "edited and edited back"])
+def test_words_that_come_back_have_their_vector_at_once(tmp_path: Path, way: str) -> None:
+    """Their vector was in the file and nothing waited for a model, yet recall by meaning did not see it.
+
+    A recall between had noted that the vector's owner is gone; that it came back was not noted."""
+    embedder = Scripted()
+    with memory(tmp_path / "a.meh", embedder=embedder) as db:
+        db.remember_many(NOTES)
+        for _ in range(2):
+            note = db.remember("the kayak leaks", external_id="x", at=NOW)
+            db.backfill()
+            assert db.pending().without_vector == 0
+            assert note.id in [hit.id for hit in db.recall(note.text, alpha=1.0).hits]
+            if way == "erased and written again":
+                db.forget(note.id, hard=True)
+            else:
+                db.remember("quarterly figures", external_id="x", at=NOW)
+            assert note.id not in [hit.id for hit in db.recall(note.text, alpha=1.0).hits]
+        assert sum(text == "the kayak leaks" for call in embedder.calls for text in call) == 5, (
+            "embedded once, asked 4x"
+        )

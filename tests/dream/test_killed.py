@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import random
+import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +20,7 @@ from memhop.dream.stages import stages_of
 from tests.dream.test_pipeline import dreams_with, exported, talk
 from tests.support.memories import DAY, NOW, copied, memory
 from tests.support.processes import Starter
+from tests.support.seeds import replayable, seeds
 from tests.support.stages import Stage, fuse, rename
 
 
@@ -132,26 +137,27 @@ def all_fused_once(db: DB) -> bool:
     return all(db.topics.get(child).parent == parent for child, parent in parents.items()) and len(parents) >= 24
 
 
+def life(path: Path, sessions: int = 3, **options: Any) -> DB:
+    """A memory that gives each stage something to do, open."""
+    db = memory(path, **options)
+    for session in range(sessions):
+        talk(db, f"session {session}", turns=14, start=NOW - (session + 1) * DAY)
+    subjects = ("slugs eat the lettuce", "the piano is out of tune", "walnuts make Mara ill", "rent is due in May")
+    db.archive.append_many(
+        {"text": f"{subjects[n // 6 % 4]}, {n}", "session": "x", "at": NOW - 9 * DAY + n * 1000, "role": role}
+        for n, role in enumerate(("user", "agent") * 36)
+    )
+    return db
+
+
 def test_the_real_stages_end_where_an_undisturbed_dream_would_have(tmp_path: Path) -> None:
     """Half of a scene that was fused and committed was fused once more by the next dream, on top of itself; and a scene
     whose node was written before its edges lost these for ever."""
     stages = stages_of(model=False)
-
-    def life(name: str) -> DB:
-        db = memory(tmp_path / name, durability="none")
-        for session in range(3):
-            talk(db, f"session {session}", turns=14, start=NOW - (session + 1) * DAY)
-        subjects = ("slugs eat the lettuce", "the piano is out of tune", "walnuts make Mara ill", "rent is due in May")
-        db.archive.append_many(
-            {"text": f"{subjects[n // 6 % 4]}, {n}", "session": "x", "at": NOW - 9 * DAY + n * 1000, "role": role}
-            for n, role in enumerate(("user", "agent") * 36)
-        )
-        return db
-
-    with life("a.meh") as db:
+    with life(tmp_path / "a.meh", durability="none") as db:
         pipeline.run(db._store, stages, now_ms=NOW)
         wanted = exported(db, tmp_path / "e")
-    with life("b.meh") as db:
+    with life(tmp_path / "b.meh", durability="none") as db:
         dreams, state = 0, ""
         while state != "done" and dreams < 400:
             dreams += 1
@@ -167,3 +173,54 @@ def test_the_real_stages_end_where_an_undisturbed_dream_would_have(tmp_path: Pat
         assert dreams > 3
         assert exported(db, tmp_path / "e") == wanted
         assert pipeline.run(db._store, stages, now_ms=NOW).dream.number == 0
+
+
+SMALL_COMMITS = 1  # records
+KILLS = 8
+
+
+def dreamer_struck(link: Connection, path: str, at_write: int) -> None:
+    """Dreams with the stages as they are; SIGKILL in the middle of a write, counted from the beginning of the dream."""
+    pipeline.BATCH_RECORDS = SMALL_COMMITS
+    write, writes = os.pwrite, 0
+
+    def counted(descriptor: int, data: Any, offset: int) -> int:
+        nonlocal writes
+        writes += 1
+        if writes == at_write:
+            write(descriptor, memoryview(data)[: len(data) // 2], offset)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return write(descriptor, data, offset)
+
+    with memory(Path(path)) as db:
+        os.pwrite = counted
+        state, at_end = db.dream().state, writes
+    link.send((state, at_end))
+
+
+@pytest.mark.parametrize("seed", seeds(1, nightly=10))
+def test_a_killed_process_is_gone_on_with_by_the_real_stages(
+    tmp_path: Path, start: Starter, request: pytest.FixtureRequest, seed: int
+) -> None:
+    """Wherever it is killed, and killed again, the dream ends with what one that was never killed ends with."""
+    path = tmp_path / "a.meh"
+    life(path, sessions=8).close()
+    whole = copied(path, tmp_path / "whole.meh")
+    state, writes = start(dreamer_struck, str(whole), 0).hear()
+    assert state == "done"
+    assert writes > 2 * KILLS
+    with memory(whole) as db:
+        wanted = exported(db, tmp_path / "e")
+    with replayable(seed, request.node.nodeid):
+        rng = random.Random(seed)
+        for at_write in rng.sample(range(1, writes + 1), KILLS):
+            struck = copied(path, tmp_path / f"{at_write}.meh")
+            with pytest.raises(AssertionError, match="ended with -9"):
+                start(dreamer_struck, str(struck), at_write).hear()
+            for state, _ in start(dreamer_struck, str(struck), rng.randint(1, writes)).rest():
+                assert state == "done"  # what was left took fewer writes
+            with memory(struck) as db:
+                assert db.verify(deep=True).ok
+                pipeline.run(db._store, stages_of(model=False), now_ms=NOW)
+                assert exported(db, tmp_path / "e") == wanted, f"killed in write {at_write} of {writes}"
+                assert db.dream().number is None

@@ -160,6 +160,7 @@ def test_what_is_left_of_a_record_whose_scene_was_lost(original: Original, sourc
 
 
 def test_an_older_version_is_counted_and_not_brought_back(original: Original, source: Path) -> None:
+    """Nor are the revisions of a note that is lost, which hold its earlier wordings: they are dropped with it."""
     raw = bytearray(original.raw)
     raw[raw.rindex(b"third wording late")] ^= 1
     report = repaired(raw, source)
@@ -170,6 +171,11 @@ def test_an_older_version_is_counted_and_not_brought_back(original: Original, so
         with pytest.raises(NotFound):
             db.notes.get(lost.id)
         assert not any("wording late" in text for text in texts(db.recall("wording late", limit=50)))
+    dropped = [mended for mended in report.mended if mended.kind == "note_revision"]
+    assert [(mended.gone, mended.kept) for mended in dropped] == [((("note", lost.id),), False)] * 2
+    assert not any(b"wording late" in payload for _, payload in records_of(Path(report.path)).values())
+    with memory(Path(report.path)) as db:
+        db.compact()
     assert b"wording late" not in Path(report.path).read_bytes()
 
 

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from memhop import DB, EmbedderError, HashEmbedder, InvalidRequest
-from memhop.common.ids import from_hex
-from memhop.repo.l4_note import Note
 from memhop.search import fusion
+from tests.cli.running import memhop as run
 from tests.support.embedders import Scripted, refusing
 from tests.support.memories import DAY, NOW, distract, every, memory
 
@@ -38,7 +37,7 @@ def test_h2_search_gives_whole_notes_with_score_and_ranks(db: DB) -> None:
     archived = db.remember("the pool was opened", project="web")
     trashed = db.remember("the pool leaks", project="web")
     db.forget(trashed.id)
-    _put(db, archived.id, tier=1)
+    db.notes.archive(archived.id)
     assert set(ids(db.recall("pool"))) == {kept.id, other.id}
     (hit,) = db.recall("pool connections", project="web").hits
     assert (hit.id, hit.text, hit.kind, hit.project, hit.status, hit.tags, hit.at, hit.tier) == (
@@ -153,8 +152,7 @@ def test_b24_signs_alone_find_nothing_and_say_why(db: DB) -> None:
     """The reply to `!!!` was an invalid one, or a type error; on other paths it returned arbitrary notes."""
     distract(db)
     for query in ("!!!", "🎉🎉", "...", "؟"):
-        ways: list[dict[str, Any]] = [{}, {"alpha": 0.0}, {"alpha": 1.0}, {"fusion": "rrf"}]
-        for options in ways:
+        for options in WAYS:
             found = db.recall(query, **options)
             assert (found.hits, found.context) == ((), "")
             assert found.reason
@@ -225,7 +223,7 @@ def test_b32_a_kind_is_a_filter_of_a_search_too(db: DB) -> None:
     assert "statuses" in str(db.recall("settlement", statuses=["no such"]).reason)
 
 
-def test_b2_b14_statuses_follow_edits(db: DB) -> None:
+def test_b2_statuses_follow_edits(db: DB) -> None:
     """The text index kept old words and old statuses: searching "open" still found a fixed bug."""
     note = db.remember("alpha zebra", project="p", kind="bug", status="open", external_id="x")
     db.remember("beta lion", project="p", kind="bug", status="fixed", external_id="x")
@@ -245,10 +243,32 @@ def test_b2_an_edit_reindexes(tmp_path: Path) -> None:
         assert note.id not in ids(db.recall("zebra", alpha=0.0))
         assert ids(db.recall("lion"))[:1] == [note.id]
         assert db.verify(deep=True).ok
-        _put(db, note.id, project="new")
+        db.projects.reassign([note.id], to="new")
         assert ids(db.recall("lion", project="new")) == [note.id]
         assert db.recall("lion", project="old").hits == ()
         assert db.recall("old project").hits == () or note.id not in ids(db.recall("old project", alpha=0.0))
+
+
+def test_b11_what_is_purged_leaves_no_word_no_index_entry_and_no_vector(tmp_path: Path) -> None:
+    """Purged by force, a secret was on the disk twice; its vector and index rows stayed for ever."""
+    path = tmp_path / "a.meh"
+    with memory(path, embedder=HashEmbedder(64)) as db:
+        distract(db)
+        secret = db.remember("the code of the vault is Qxzelda4471")
+        db.backfill()
+        db.checkpoint()
+        before = db.stats()
+        db.forget(secret.id, hard=True)
+        for options in WAYS:
+            assert secret.id not in ids(db.recall("code of the vault Qxzelda4471", **options))
+        db.compact()
+        after = db.stats()
+        assert (after.units, after.records["note"]) == (before.units - 1, before.records["note"] - 1)
+        assert db.verify(deep=True).ok
+    assert b"qxzelda" not in path.read_bytes().lower()
+
+
+WAYS: tuple[dict[str, Any], ...] = ({}, {"alpha": 0.0}, {"alpha": 1.0}, {"tier": "all"}, {"fusion": "rrf"})
 
 
 # -- nothing there -----------------------------------------------------------------------------------------------
@@ -286,6 +306,29 @@ def test_n17_what_is_kept_back_is_counted_and_near_words_are_named(db: DB) -> No
     assert misspelt.hint == "spelt nearly so: balloon"
     assert db.recall("zepelinz", project="a").hint is None, "a word of another project is not named"
     assert db.recall("", project="a").hint is None
+
+
+def test_n17_the_command_says_it_in_one_line(tmp_path: Path) -> None:
+    """Which channels ran, which did not and why, what the filters keep back."""
+    path = tmp_path / "a.meh"
+    with memory(path) as db:
+        distract(db)
+        db.remember("the zeppelin landed", project="b")
+    ran = run("recall", "zeppelin", "--project", "default", "--file", path)
+    assert (ran.code, ran.out) == (1, "")
+    (line,) = ran.err.splitlines()
+    for part in (
+        "nothing found",
+        "has any of: zeppelin",
+        "project leaves out 1",
+        "pooled did not run: no embedder is configured",
+        "looked by lexical",
+        "kept back by the filters: 1 in other projects",
+    ):
+        assert part in line
+    found = run("recall", "zeppelin", "--tier", "all", "--status", "none such", "--file", path)
+    assert "1 with another status" in found.err
+    assert run("recall", "zeppelin", "--project", "b", "--no-universal", "--alpha", "0", "--file", path).code == 0
 
 
 # -- words -------------------------------------------------------------------------------------------------------
@@ -461,12 +504,4 @@ def test_universal_is_searched_along_and_flagged(db: DB) -> None:
 
 
 def supersede(db: DB, old: str, new: str) -> None:
-    _put(db, old, superseded_by=from_hex(new))
-
-
-def _put(db: DB, id: str, **fields: Any) -> None:
-    import msgspec
-
-    store = db._store
-    with store.writing() as batch:
-        batch.put(msgspec.structs.replace(store.get(Note, from_hex(id)), **fields))
+    db.notes.link(new, old, "supersedes")

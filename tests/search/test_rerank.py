@@ -328,3 +328,12 @@ class TestBounds:
     def test_any_text_is_read_and_asked(self, text: str) -> None:
         added("who paid Bo 90 minutes?", text, "Ann paid Bo", when=When())
         added(text[:8000], "Ann paid Bo", text, when=When())
+
+
+def test_what_shares_only_what_is_asked_tells_of_something_else() -> None:
+    """The dog's name was lifted above the boat's for being said later, of a change, and "called"."""
+    boat, dog = "our boat is called Heron", "the dog is called Rex since May"
+    assert first("what is our boat called?", boat, dog, when=When()) == boat
+    assert first("what is our boat called?", boat, "the boat is Egret since May", when=When()) != boat
+    seen, hosted = "the film she hosted is Heron", "the film she hosted is Egret since May"
+    assert first("which is the film she hosted?", seen, hosted, when=When()) == hosted

@@ -16,6 +16,7 @@ from memhop.repo.l0_profile import ProfileChange, ProfileLine, line_id
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Kind
+from memhop.repo.store import CLOSE_CHECKPOINT_ENTRIES
 from memhop.repo.upkeep import Maintenance, maintenance_id
 from memhop.repo.vectors import Space, TokenBasis
 from tests.support.memories import DAY, HOUR, NOW, memory
@@ -29,12 +30,14 @@ def every_kind(path: Path) -> None:
         _fill(db, "early", at=NOW - 9 * DAY)
         db.checkpoint()
         _fill(db, "late", at=NOW - DAY)
+        assert db._file.tail_length < CLOSE_CHECKPOINT_ENTRIES, "closing would seal what is to stand behind"
         kinds = {kind for _, kind, _ in db._file.live()}
     assert kinds == set(Kind)
 
 
 def _fill(db: DB, word: str, *, at: int) -> None:
-    for number, text in enumerate(("marine epoxy", "yacht varnish", "epoxy or varnish?")):
+    turns = ("marine epoxy", "yacht varnish", "epoxy or varnish?")[: 3 if word == "early" else 2]
+    for number, text in enumerate(turns):
         found = db.search(f"{text} {word}", at + number * HOUR, session=f"{word}{number}", auto_create=True)
         db.update(found.new_topic_id, f"an answer about {text} {word}", at + number * HOUR + 1)
     (message,) = db.archive.append_many(

@@ -54,7 +54,7 @@ class Upkeep(Handle):
         """
         from memhop.api.maintenance import Policy, maintain
 
-        return maintain(self._store, Policy(self._config.retention), dry_run=dry_run)
+        return maintain(self._store, Policy(self._config.retention), self._schemas, dry_run=dry_run)
 
     def checkpoint(self) -> bool:
         """Seal the indexes of what is new into the file, so that the next opening need not replay it.

@@ -184,8 +184,9 @@ class Brief(Result):
 class SummaryChange(Result):
     """A note that was changed since the last summary, or is there before the first.
 
-    `change` is created, status, edited, archived, trashed or another act in the history of notes. `status_before`
-    is what the status was at the time of the summary where it differs.
+    `change` is created, status, edited, archived, unarchived, trashed, restored, moved here, moved away, purged (then
+    there is no title any more) or another act in the history of notes. `status_before` is what the status was at the
+    time of the summary where it differs.
     """
 
     id: str
@@ -206,7 +207,7 @@ class SummaryCheck(Result):
         summary_id, text, created_at: Of the newest one; None: there is none.
         changes: From the newest one back, at most `summary.items` of the config; empty unless needed.
         total: Of all changes; `truncated`: not all are listed.
-        removed: Notes that were erased since, as far as the log tells; the first 1,000 ids.
+        whole: False: compaction has dropped what was written since, so that notes that are gone are not among them.
         template: Markdown to write the summary from; None unless needed.
     """
 
@@ -220,7 +221,7 @@ class SummaryCheck(Result):
     changes: tuple[SummaryChange, ...]
     total: int
     truncated: bool
-    removed: tuple[str, ...]
+    whole: bool
     template: str | None
 
 
