@@ -56,6 +56,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "show": asking.show,
     "usage": asking.usage,
     "brief": briefs.brief,
+    **notes.COMMANDS,
     "forget": erase.forget,
     "purge": erase.purge,
     "search": turns.search,
@@ -106,7 +107,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(root)
-    for name, command in (_COMMANDS | notes.COMMANDS).items():
+    for name, command in _COMMANDS.items():
         app.command(name)(command)
     for name, group in _GROUPS.items():
         app.add_typer(group(), name=name)
