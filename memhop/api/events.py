@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from memhop.api import results
+from memhop.common.clock import LAST_MS
 from memhop.common.config import check_int, check_name
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import to_hex
@@ -131,7 +132,7 @@ def event_of(change: Change) -> results.LogEvent | None:
     return results.LogEvent(
         number=str(change.number),
         commit=change.commit,
-        at=change.at,
+        at=min(max(change.at, 0), LAST_MS),  # a commit may state any time
         type=f"{name}_{act}",
         compat=f"memory_{_COMPATIBLE.get(act, 'update')}" if note else None,
         layer=change.kind.layer,

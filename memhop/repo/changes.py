@@ -82,6 +82,7 @@ class Reader:
         self._store = store
         self._walk: Walk | None = None
         self._open: _Commit | None = None
+        self._reached = 0  # the last commit that was passed by
         self.next = 0
         self.damaged = 0
 
@@ -121,6 +122,7 @@ class Reader:
                     if change is not None:
                         yield change
             self.next = after(commit.number)
+        self.next = max(self.next, after(self._reached))
 
     def _commits(self, since: int, until: int | None) -> Iterator[_Commit]:
         file = self._store.file
@@ -135,14 +137,17 @@ class Reader:
         walk = self._walk = file.walk(max(0, number - begun), walk)
         passed = 0
         last = file.commit_number if until is None else min(until, file.commit_number)
+        self._reached = min(walk.number, last)
         if walk.number >= last:
             return
         for point, entries in file.commits(walk):
             self._open = _Commit(point.number, point.time_ms, tuple(_steps(entries)))
             yield self._open
+            self._reached = point.number
             passed += len(entries) + 1
             if point.number >= last or passed >= MOST_FRAMES:
                 return
+        self._reached = last  # what is left of the log cannot be read
 
     def _change(self, number: int, at: int, step: _Step) -> Change | None:
         kind, id_, offset, flags, _ = step.entry

@@ -124,6 +124,15 @@ def test_nothing_changed_is_no_event(tmp_path: Path) -> None:
         assert types(db, place) == []
 
 
+def test_an_empty_memory_has_told_all(tmp_path: Path) -> None:
+    """The end was never reached: whoever read on until `next` was `newest` read for ever."""
+    with memory(tmp_path / "a.meh") as db:
+        page = db.events()
+        assert (page.events, page.next, page.gap) == ((), page.newest, False)
+        db.remember("the first")
+        assert len(db.events(page.next).events) == 1
+
+
 def test_pages_of_any_size_tell_the_same(tmp_path: Path) -> None:
     with memory(tmp_path / "a.meh") as db:
         a_life(db)

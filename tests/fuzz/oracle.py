@@ -201,6 +201,7 @@ def _reads(db: DB, said: _Said, queries: Sequence[str] = QUERIES) -> None:
         _read(db.facts.list, fact.subject, fact.predicate, as_of=fact.valid_from, known_at=fact.recorded_at)
         _read(db.facts.history, fact.subject, fact.predicate)
     _every(db.trajectory.read, "music")
+    _events(db)
     for commit in (1, 3):
         try:
             past = db.at(commit)
@@ -213,6 +214,19 @@ def _reads(db: DB, said: _Said, queries: Sequence[str] = QUERIES) -> None:
     for call in (db.profile.get, db.capabilities.list, db.pending, db.stats, db.verify):
         _read(call)
     _read(db.verify, deep=True)
+
+
+def _events(db: DB) -> None:
+    since = None
+    for _ in range(10 * _PAGES):
+        page = _read(db.events, since, limit=7)
+        if page is None or page.next == page.newest:
+            return
+        assert since is None or int(page.next) > int(since)
+        for event in page.events:
+            event.to_dict()
+        since = page.next
+    raise AssertionError("the events do not end")
 
 
 def _every(listing: Callable[..., Any], *args: str, **options: Any) -> list[Any]:
