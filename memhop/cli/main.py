@@ -11,6 +11,7 @@ import typer
 from memhop.cli import (
     asking,
     backup,
+    briefs,
     capability,
     commands,
     completion,
@@ -28,6 +29,7 @@ from memhop.cli import (
     notes,
     past,
     profile,
+    projects,
     scenes,
     topics,
     trajectory,
@@ -53,6 +55,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "why-not": asking.why_not,
     "show": asking.show,
     "usage": asking.usage,
+    "brief": briefs.brief,
+    **notes.COMMANDS,
     "forget": erase.forget,
     "purge": erase.purge,
     "search": turns.search,
@@ -63,6 +67,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "backfill": filling.backfill,
     "export": transfer.export,
     "import": transfer.import_,
+    "maintain": briefs.maintain,
     "stats": commands.stats,
     "doctor": doctor.doctor,
     "verify": upkeep.verify,
@@ -73,6 +78,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
 }
 _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "at": past.build_group,
+    "projects": projects.build_group,
+    "summary": briefs.build_group,
     "messages": messages.build_group,
     "scenes": scenes.build_group,
     "topics": topics.build_group,
@@ -100,7 +107,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(root)
-    for name, command in (_COMMANDS | notes.COMMANDS).items():
+    for name, command in _COMMANDS.items():
         app.command(name)(command)
     for name, group in _GROUPS.items():
         app.add_typer(group(), name=name)

@@ -187,12 +187,16 @@ class Views(SpaceViews):
             if new is not None:
                 self._insert(id_, new)
             return
+        if getattr(old, "project", None) != getattr(new, "project", None):
+            self.spellings.clear()
         before, after = _listings(old), _listings(new)
         for listing in before:
             if listing not in after:
                 self._groups.remove(listing.key, listing.order, id_)
         for listing in after:
-            if listing not in before:
+            if listing in before:
+                self._groups.touch(listing.key)
+            else:
                 self._groups.add(listing.key, listing.order, id_)
         old_unit = old.unit()
         new_unit = new.unit() if new else None
@@ -240,6 +244,7 @@ class Views(SpaceViews):
         self._came: list[int] = []  # owners of the units that were added since
         self._forget_spaces()
         self._vocabulary: FuzzyIndex | None = None
+        self.spellings: dict[str, str] = {}  # of projects by key, as far as they were asked for, see `projects.spelled`
         self.version += 1
         self.rebuilt = False
         self.unreadable = 0
