@@ -173,7 +173,7 @@ class Upkeep(Handle):
             StorageError: the source cannot be read, the disk is full, … What was committed stays, and is in the
                 journal (`imports`).
 
-        Cost: reads the source twice. About 50 us per record; holds 10 bytes of each record of an export.
+        Cost: reads the source twice. About 150 us per record; holds 10 to 20 bytes of each record of an export.
         """
         from memhop.api.importing import import_
 
