@@ -15,6 +15,7 @@ from memhop.repo import l4_archive
 from memhop.repo.record import Kind, Role, all_of
 
 if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
     from memhop.repo.batch import Batch
     from memhop.repo.store import Store
 
@@ -45,7 +46,8 @@ class Archive(Namespace):
         """
         store = self._store
         now = store.clock.now_ms()
-        drafts = [_message(item, now, f"items[{index}].") for index, item in enumerate(bounded(messages))]
+        guard = self._db._guard
+        drafts = [_message(item, now, f"items[{index}]", guard) for index, item in enumerate(bounded(messages))]
         check_total(draft.text for draft in drafts)
         with store.writing() as batch:
             pending: dict[int, l4_archive.Message] = {}
@@ -88,9 +90,11 @@ def _put(
     return stored
 
 
-def _message(values: object, now_ms: int, where: str) -> l4_archive.Message:
-    if not isinstance(values, Mapping):
-        raise InvalidRequest(f"a {type(values).__name__} is not a message", field=where.rstrip("."), allowed="a dict")
+def _message(given: object, now_ms: int, where: str, guard: Guard) -> l4_archive.Message:
+    if not isinstance(given, Mapping):
+        raise InvalidRequest(f"a {type(given).__name__} is not a message", field=where, allowed="a dict")
+    values, redacted = guard.metadata(given, field=where)
+    where += "."
     unknown = sorted(set(map(str, values)) - _MESSAGE_FIELDS)
     if unknown:
         raise InvalidRequest("no such field", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(_MESSAGE_FIELDS)))
@@ -111,4 +115,5 @@ def _message(values: object, now_ms: int, where: str) -> l4_archive.Message:
         external_id=name("external_id"),
         project=name("project", "default") or "default",
         spans=spans(text, at, zone_of(values.get("at"))),
+        redacted=redacted,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memhop.api import convert, results
-from memhop.api.namespace import Namespace, cursor_of, place_of
+from memhop.api.namespace import Namespace, cursor_of, guarded, place_of
 from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_text
 from memhop.common.errors import InvalidRequest, NotFound, StorageError
 from memhop.common.ids import from_hex
@@ -23,6 +23,7 @@ from memhop.repo.references import without
 
 if TYPE_CHECKING:
     from memhop.api.card_source import Source
+    from memhop.api.redaction import Guard
     from memhop.repo.batch import Batch
     from memhop.repo.store import Store
 
@@ -54,12 +55,13 @@ class Capabilities(Namespace):
         """
         from memhop.api.card_source import sources
 
+        guard = self._db._guard
         several, found = sources(source)
         fit: dict[int, tuple[Source, cards.Checked]] = {}
         refused: list[results.RefusedCard] = []
         for item in found:
             try:
-                fits = _card_of(item)
+                fits = _card_of(item, guard)
                 first = fit.setdefault(capability_id(fits.card.name), (item, fits))[0]
                 if first is not item:
                     raise InvalidRequest(f"{first.name} has a card of this name", field="name", allowed="one each")
@@ -158,6 +160,7 @@ class Capabilities(Namespace):
             for match in found
         )
 
+    @guarded
     def update(
         self,
         name: str,
@@ -303,10 +306,10 @@ def _with_status(card: Capability, status: str) -> Capability:
     return msgspec.structs.replace(card, status=status)
 
 
-def _card_of(source: Source) -> cards.Checked:
+def _card_of(source: Source, guard: Guard) -> cards.Checked:
     if source.error is not None:
         raise source.error
-    return cards.checked(source.data)
+    return cards.checked(guard.given(source.data, field="card"))
 
 
 def _taken_over(store: Store, batch: Batch, card: Capability, digest: str) -> tuple[str, Capability]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -19,12 +20,12 @@ from memhop.repo import (
     l7_trajectory,
 )
 from memhop.repo.card import resource_data, workflow_data
-from memhop.repo.record import Tier
+from memhop.repo.record import Record, Tier
 
 _TIERS = tuple(tier.label for tier in Tier)
 
 
-def note(record: l4_note.Note, *, created: bool = False, copies: int = 0) -> results.Note:
+def note(record: l4_note.Note, *, created: bool = False, copies: int = 0, quoted: int = 0) -> results.Note:
     """`copies`: how often its words were remembered since this version, see `l6_usage`."""
     return results.Note(
         id=to_hex(record.id),
@@ -52,7 +53,17 @@ def note(record: l4_note.Note, *, created: bool = False, copies: int = 0) -> res
         trashed_at=record.trashed_at or None,
         actor=record.actor or None,
         redacted=record.redacted,
+        quoted=quoted,
     )
+
+
+def as_note(record: Record, *, quoted: int) -> results.Note:
+    """What `remember` returns where only a record that is no note was repeated."""
+    said = getattr(record, "text", "") or getattr(record, "summary", "") or getattr(record, "said", "")
+    at, project = getattr(record, "at", 0), getattr(record, "project", "default")
+    kind = record.KIND.name.lower()
+    whole = note(l4_note.Note(id=record.id, text=said, kind=kind, project=project, at=at), quoted=quoted)
+    return replace(whole, created_at=at, updated_at=at, status_at=at)
 
 
 def message(record: l4_archive.Message) -> results.Message:
@@ -68,6 +79,7 @@ def message(record: l4_archive.Message) -> results.Message:
         scene_id=to_hex(record.scene) if record.scene else None,
         topic_id=to_hex(record.topic) if record.topic else None,
         spans=record.spans,
+        redacted=record.redacted,
     )
 
 
@@ -245,4 +257,5 @@ def event(record: l7_trajectory.Event) -> results.Event:
         at=record.at,
         message_id=to_hex(record.message) if record.message else None,
         cut_bytes=record.cut_bytes,
+        redacted=record.redacted,
     )

@@ -157,11 +157,10 @@ def _act(change: Change) -> str:
         return _GONE.get(change.kind, "delete")
     if not change.was_there:
         return _FIRST.get(change.kind, "new")
-    if before is None:
-        return _LATER.get(change.kind, lambda *_: "update")(None, after)
-    if _bare(before) == _bare(after):
+    if before is not None and _bare(before) == _bare(after):
         return ""
-    return _LATER.get(change.kind, lambda *_: "update")(before, after)
+    tell = _LATER.get(change.kind)
+    return tell(before, after) if tell is not None else "update"
 
 
 _GONE: Final = {Kind.NOTE: "purge", Kind.MESSAGE: "purge", Kind.PROFILE: "erase"}

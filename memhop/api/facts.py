@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memhop.api import convert, results
-from memhop.api.namespace import Namespace, ids_of
+from memhop.api.namespace import Namespace, guarded, ids_of
 from memhop.common.clock import to_ms
 from memhop.common.config import LIMITS, check_name, check_text
 from memhop.common.errors import InvalidRequest, NotFound
@@ -37,6 +37,7 @@ class Facts(Namespace):
     without letter case and white space, and kept as they were first written.
     """
 
+    @guarded
     def assert_(
         self,
         subject: str,

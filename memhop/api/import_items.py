@@ -51,6 +51,7 @@ from memhop.repo.schema import Schemas
 from memhop.search.mentions import spans
 
 if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
     from memhop.common.settings import Config
 
 R = TypeVar("R", bound=Record)
@@ -79,11 +80,21 @@ class ItemImport:
     """One import of a foreign format."""
 
     def __init__(
-        self, journal: Journal, config: Config, reader: Reader, path: Path, *, project: str | None, on_conflict: str
+        self,
+        journal: Journal,
+        config: Config,
+        guard: Guard,
+        reader: Reader,
+        path: Path,
+        *,
+        project: str | None,
+        on_conflict: str,
     ) -> None:
         self._journal = journal
         self._tally = journal.tally
         self._config = config
+        self._guard = guard
+        self._redacted = 0  # how much was taken out of the item under way
         self._schemas = Schemas(config.schemas)
         self._reader = reader
         self._path = path
@@ -153,12 +164,18 @@ class ItemImport:
 
     def _guarded(self, keep: Callable[[Step, Any], None], step: Step, place: str, item: Any) -> None:
         try:
-            keep(step, item)
+            keep(step, self._without_secrets(item))
         except (_Bad, InvalidRequest) as error:
             source_id = getattr(item, "source_id", "")
             named = f"{place} ({source_id[:40]})" if source_id else place
             raw = msgspec.json.encode(item._asdict(), enc_hook=str)
             self._tally.reject(named, str(error), raw)
+
+    def _without_secrets(self, item: Any) -> Any:
+        """The item as it may be stored; raises InvalidRequest where the policy refuses it."""
+        values = item._asdict() | ({"project": self._project} if self._project and hasattr(item, "project") else {})
+        kept, self._redacted = self._guard.metadata(values, field="")
+        return item._replace(**kept) if self._redacted else item
 
     # -- notes -----------------------------------------------------------------------------------------------
 
@@ -216,6 +233,7 @@ class ItemImport:
             trashed_at=trashed,
             pinned=item.pinned,
             external_id=self._external_id(item.source_id),
+            redacted=self._redacted,
         )
 
     def _local(self, step: Step, item: NoteItem, wanted: Note) -> Note | None:
@@ -319,6 +337,7 @@ class ItemImport:
             project=check_name(self._project or item.project, field="project"),
             external_id=external_id,
             spans=spans(text, at),
+            redacted=self._redacted,
         )
         self._await(step, step.new(message, session, at, item.speaker, text))
         self._tally.created += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,10 @@ from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l6_usage import Usage, usage_id
 from memhop.repo.plain import parsed
 from memhop.repo.record import Kind, Record
+from memhop.repo.references import REFERENCES
+
+if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
 
 _HEAD_BYTES = 4096
 _KINDS = {kind.name.lower(): kind for kind in Kind if kind < Kind.SPACE}
@@ -124,7 +128,7 @@ def _header(head: bytes) -> dict[str, Any] | None:
     return said if isinstance(said, dict) and said.get("format") == FORMAT else None
 
 
-def record_of(line: Line) -> Incoming:
+def record_of(line: Line, guard: Guard) -> Incoming:
     """The record that a line says.
 
     Raises:
@@ -149,7 +153,7 @@ def record_of(line: Line) -> Incoming:
         if not isinstance(fields, dict) or "id" in fields:
             raise BadLine("`record` is no object of the fields of a record")
         id_ = from_hex(said.get("id"))
-        record, unknown = parsed(codec.RECORD_TYPES[kind], id_, fields)
+        record, unknown = parsed(codec.RECORD_TYPES[kind], id_, _redacted(codec.RECORD_TYPES[kind], fields, guard))
         check_json(unknown)
         _check(record)
     except RecursionError:
@@ -157,6 +161,18 @@ def record_of(line: Line) -> Incoming:
     except (msgspec.ValidationError, InvalidRequest, TypeError, ValueError) as error:
         raise BadLine(str(error)) from None
     return Incoming(record, unknown)
+
+
+def _redacted(record_type: type[Record], fields: dict[str, Any], guard: Guard) -> dict[str, Any]:
+    """The fields without what the policy of this memory keeps out."""
+    texts = {name: value for name, value in fields.items() if name not in REFERENCES.get(record_type, ())}
+    kept, count = guard.metadata(texts, field="")
+    if not count:
+        return fields
+    before = fields.get("redacted", 0)
+    counted = "redacted" in record_type.__struct_fields__ and isinstance(before, int)
+    taken: dict[str, Any] = {"redacted": before + count} if counted else {}
+    return {**fields, **kept, **taken}
 
 
 def _check(record: Record) -> None:

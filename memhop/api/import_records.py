@@ -48,6 +48,7 @@ from memhop.repo.record import Record
 from memhop.repo.references import may_name, references, without
 
 if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
     from memhop.repo.batch import Batch
 
 LOCAL_IS_NEWER = "the memory's version is the newer one"
@@ -124,8 +125,9 @@ class Ids:
 class RecordImport:
     """One import of an export."""
 
-    def __init__(self, journal: Journal, path: Path, *, project: str | None, on_conflict: str) -> None:
+    def __init__(self, journal: Journal, guard: Guard, path: Path, *, project: str | None, on_conflict: str) -> None:
         self._journal = journal
+        self._guard = guard
         self._tally = journal.tally
         self._path = path
         self._project = project
@@ -140,7 +142,7 @@ class RecordImport:
         for line in lines(self._path):
             done += line.size
             try:
-                record = record_of(line).record
+                record = record_of(line, self._guard).record
                 self._ids.add(record.id, record.KIND)
             except BadLine as error:
                 self._tally.reject(line.place, str(error), line.raw)
@@ -160,7 +162,7 @@ class RecordImport:
         size = 0
         for line in lines(self._path):
             try:
-                incoming = record_of(line)
+                incoming = record_of(line, self._guard)
             except BadLine:
                 continue  # as the first pass has told
             if chunk and (len(chunk) == COMMIT_RECORDS or size + line.size > COMMIT_BYTES):

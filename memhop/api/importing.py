@@ -24,6 +24,7 @@ from memhop.core.disk import hint_of, reason
 from memhop.readers import READERS, Reader, detect
 
 if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
     from memhop.common.settings import Config
     from memhop.repo.store import Store
 
@@ -49,6 +50,7 @@ class Wanted(NamedTuple):
 def import_(
     store: Store,
     config: Config,
+    guard: Guard,
     path: object,
     *,
     format: str | None,
@@ -67,7 +69,7 @@ def import_(
         path=source,
         format=name,
         reader=reader,
-        project=None if project is None else check_name(project, field="project"),
+        project=None if project is None else check_name(guard.given(project, field="project"), field="project"),
         on_conflict=check_choice(on_conflict, field="on_conflict", choices=ON_CONFLICT),
         dry_run=check_flag(dry_run, field="dry_run"),
         rejects=None if rejects is None else check_path(rejects, field="rejects"),
@@ -75,25 +77,31 @@ def import_(
     )
     if wanted.dry_run:
         with private_copy(store) as copy:
-            return _run(copy, config, wanted, Tally(None))
+            return _run(copy, config, guard, wanted, Tally(None))
     with closing(Rejects(wanted.path, wanted.rejects)) as kept:
         tally = Tally(kept)
-        return _run(store, config, wanted, tally)
+        return _run(store, config, guard, wanted, tally)
 
 
-def _run(store: Store, config: Config, wanted: Wanted, tally: Tally) -> results.ImportReport:
+def _run(store: Store, config: Config, guard: Guard, wanted: Wanted, tally: Tally) -> results.ImportReport:
     journal = Journal(store, tally, wanted.format, wanted.path.name[:_NAME_CHARS])
     with journal.running():
         if wanted.reader is None:
             from memhop.api.import_records import RecordImport
 
-            records = RecordImport(journal, wanted.path, project=wanted.project, on_conflict=wanted.on_conflict)
+            records = RecordImport(journal, guard, wanted.path, project=wanted.project, on_conflict=wanted.on_conflict)
             records.run(wanted.progress)
         else:
             from memhop.api.import_items import ItemImport
 
             items = ItemImport(
-                journal, config, wanted.reader, wanted.path, project=wanted.project, on_conflict=wanted.on_conflict
+                journal,
+                config,
+                guard,
+                wanted.reader,
+                wanted.path,
+                project=wanted.project,
+                on_conflict=wanted.on_conflict,
             )
             items.run(wanted.progress)
     tally.close()

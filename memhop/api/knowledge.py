@@ -9,7 +9,7 @@ import msgspec
 
 from memhop.api import convert, knowledge_import, results
 from memhop.api.knowledge_queries import KnowledgeQueries
-from memhop.api.namespace import ids_of
+from memhop.api.namespace import guarded, ids_of
 from memhop.common.config import LIMITS, check_choice, check_name, check_text
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
@@ -30,6 +30,7 @@ class Knowledge(KnowledgeQueries):
 
     # -- graphs ----------------------------------------------------------------------------------------------
 
+    @guarded
     def create_graph(self, name: str, *, source_kind: str = "manual", source: str | None = None) -> results.Graph:
         """A new, empty graph.
 
@@ -68,6 +69,7 @@ class Knowledge(KnowledgeQueries):
         """Graphs by creation."""
         return self._page(Graph, all_of(Kind.GRAPH), self._graph, limit, cursor, newest_first)
 
+    @guarded
     def rename_graph(self, id: str, name: str) -> results.Graph:
         """Give a graph another name; its id, nodes and edges stay.
 
@@ -105,6 +107,7 @@ class Knowledge(KnowledgeQueries):
 
     # -- nodes -----------------------------------------------------------------------------------------------
 
+    @guarded
     def put(
         self,
         graph: str,
@@ -144,6 +147,7 @@ class Knowledge(KnowledgeQueries):
         node = None if known is None else l3_knowledge.find_node(store, known.id, wanted)
         return None if node is None else convert.knowledge(node)
 
+    @guarded
     def update(
         self,
         id: str,
@@ -207,6 +211,7 @@ class Knowledge(KnowledgeQueries):
             KnowledgeNode, l3_knowledge.nodes_of(graph.id), convert.knowledge, limit, cursor, newest_first
         )
 
+    @guarded
     def import_(self, items: Iterable[Mapping[str, Any]], mode: str = "skip") -> results.Imported:
         """Write many nodes in one commit. An item that does not do is listed, and the others are written.
 
@@ -225,6 +230,7 @@ class Knowledge(KnowledgeQueries):
 
     # -- edges -----------------------------------------------------------------------------------------------
 
+    @guarded
     def connect(
         self,
         graph_id: str,

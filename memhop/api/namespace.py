@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memhop.api import results
 from memhop.common.config import LIMITS, check_int
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 
 R = TypeVar("R", bound=Record)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _ROUND, _ROUNDS = 200, 50  # records that a filtered page looks at in one go, and how many times
 _CURSOR = re.compile(r"([0-9]{1,19})\.([0-9a-f]{16})")
@@ -72,6 +75,26 @@ class Namespace:
             next=None if after is None else cursor_of(after),
             damaged=damaged,
         )
+
+
+N = TypeVar("N", bound=Namespace)
+
+
+def guarded(call: Callable[Concatenate[N, P], T]) -> Callable[Concatenate[N, P], T]:
+    """A method whose arguments go through the guard of the handle first, see `api/redaction.py`."""
+    code = call.__code__
+    names = code.co_varnames[1 : code.co_argcount]
+
+    @wraps(call)
+    def through(self: N, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        guard = self._db._guard
+        project = kwargs.get("project", "default")
+        given: Any = [guard.given(value, field=name, project=project) for name, value in zip(names, args, strict=False)]
+        named: Any = {name: guard.given(value, field=name, project=project) for name, value in kwargs.items()}
+        rest: Any = args[len(given) :]  # too many: the call says so
+        return call(self, *given, *rest, **named)
+
+    return through
 
 
 def cursor_of(place: tuple[int, int]) -> str:

@@ -140,16 +140,27 @@ class Changes:
 
     # -- edits -----------------------------------------------------------------------------------------------
 
-    def edit(self, note: Note, wanted: Mapping[str, Any], *, replace_metadata: bool = False) -> results.Changed:
-        """Set fields to checked values. `wanted`: fields of the note; "links" are (type, id) pairs."""
+    def edit(
+        self, note: Note, wanted: Mapping[str, Any], *, replace_metadata: bool = False, redacted: int = 0
+    ) -> results.Changed:
+        """Set fields to checked values.
+
+        Args:
+            wanted: Fields of the note; "links" are (type, id) pairs.
+            redacted: How much was taken out of them.
+        """
         if note.tier == Tier.TRASHED:
             return changed(note, False, IN_TRASH)
         if not wanted:
             return changed(note, False, "nothing was to be changed")
         fields, remarks = self.fields(note, wanted, replace_metadata=replace_metadata)
-        revised = self.to(note, _act_of(note, fields), **fields)
+        act = _act_of(note, fields)
+        if redacted and any(getattr(note, name) != value for name, value in fields.items()):
+            fields["redacted"] = note.redacted + redacted
+        revised = self.to(note, act, **fields)
         if revised is note:
             return changed(note, False, "it says that already")
+        fields.pop("redacted", None)
         names = [name for name in fields if name != "link_types" and getattr(note, name) != getattr(revised, name)]
         if "links" not in names and note.link_types != revised.link_types:
             names.append("links")

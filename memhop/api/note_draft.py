@@ -44,14 +44,16 @@ class Draft(NamedTuple):
     external_id: str
     idempotency_key: str
     where: str = ""  # put in front of field names in errors, such as "items[3]."
+    redacted: int = 0  # how much was taken out
 
 
-def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
+def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "", redacted: int = 0) -> Draft:
     """Check the arguments of one note, as far as they can be without the memory.
 
     Args:
         values: Arguments by name; absent ones take their default.
         where: Put in front of field names in errors, such as "items[3].".
+        redacted: How much was taken out of them.
 
     Raises:
         InvalidRequest: a value does not do, or a name is unknown.
@@ -75,6 +77,7 @@ def draft(values: Mapping[str, Any], *, now_ms: int, where: str = "") -> Draft:
         at=now_ms if at is None else time_or_now(at, field=f"{where}at", now_ms=now_ms),
         given_at=at is not None,
         where=where,
+        redacted=redacted,
         **names,
     )
 

@@ -2,6 +2,8 @@
 
 `remember` finds out whether the note is there already, in this order:
 
+0. of quotes of what was recalled only what is new beside them counts (`api/quotes.py`); nothing new: the record that
+   is repeated is returned. Not where `[notes] quotes` is off;
 1. the same `idempotency_key`: the first note is returned as it is; other words under that key are refused;
 2. the same `external_id` in the project: the note is brought up to date (rev + 1) when something differs;
 3. the same words in the same project and kind, active, and nothing said that the first note does not say
@@ -16,10 +18,12 @@ spelled as it is there, whatever the case it is given in.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memhop.api import convert, results
 from memhop.api.note_draft import Draft, Links
+from memhop.api.quotes import lines_of, without_quotes
 from memhop.common.config import LIMITS
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import to_hex
@@ -32,13 +36,14 @@ from memhop.repo.projects import spelled
 from memhop.repo.record import Tier
 
 if TYPE_CHECKING:
+    from memhop.common.settings import NotesSection
     from memhop.repo.batch import Batch
     from memhop.repo.schema import KindSchema, Schemas
     from memhop.repo.store import Store
 
 
 def remember(
-    store: Store, drafts: Sequence[Draft], now_ms: int, *, schemas: Schemas, dedupe: bool
+    store: Store, drafts: Sequence[Draft], now_ms: int, *, schemas: Schemas, settings: NotesSection
 ) -> tuple[results.Note, ...]:
     """Put notes in one commit and wait for the disk.
 
@@ -48,7 +53,7 @@ def remember(
         NotFound: a link names no record.
     """
     with store.writing() as batch:
-        writing = _Writing(store, batch, now_ms, schemas, dedupe)
+        writing = _Writing(store, batch, now_ms, schemas, settings)
         stored = [writing.put(wanted) for wanted in drafts]
     return tuple(stored)
 
@@ -72,8 +77,9 @@ def _groups(note: Note | Draft) -> _Groups:
 class _Writing:
     """One call under way."""
 
-    def __init__(self, store: Store, batch: Batch, now_ms: int, schemas: Schemas, dedupe: bool) -> None:
-        self._store, self._batch, self._now, self._schemas, self._dedupe = store, batch, now_ms, schemas, dedupe
+    def __init__(self, store: Store, batch: Batch, now_ms: int, schemas: Schemas, settings: NotesSection) -> None:
+        self._store, self._batch, self._now, self._schemas = store, batch, now_ms, schemas
+        self._dedupe, self._quotes = settings.dedupe == "exact", settings.quotes == "recognise"
         self._pending: dict[int, Note] = {}  # notes of this call by the groups that identify them
         self._spelling: dict[str, str] = {}
 
@@ -90,10 +96,18 @@ class _Writing:
             check_links(batch, wanted.links, field=f"{wanted.where}links")
         if wanted.status:  # also where a note is there already
             schema.check_status(wanted.status, kind=wanted.kind, field=f"{wanted.where}status")
+        quoted = 0
+        if self._quotes:
+            rest, quoted, ids = without_quotes(wanted.text, batch.record)
+            if not rest:
+                return self._repeated(ids, quoted, wanted)
+            wanted = wanted._replace(text=rest)
         groups = _groups(wanted)
         existing = self._existing(wanted, groups, schema)
         if existing is not None:
-            return self._again(existing, wanted, schema)
+            return replace(self._again(existing, wanted, schema), quoted=quoted)
+        if self._quotes and (said := self._listed(wanted, schema)):
+            return convert.note(said[0], quoted=len(said))
         note = batch.new(
             Note(
                 text=wanted.text,
@@ -109,6 +123,7 @@ class _Writing:
                 external_id=wanted.external_id,
                 idempotency_key=wanted.idempotency_key,
                 actor=self._store.actor,
+                redacted=wanted.redacted,
                 **(link_fields(wanted.links) if wanted.links else {}),
             ),
             project,
@@ -119,7 +134,34 @@ class _Writing:
         if note.link_types:
             self._settle(None, note, wanted)
         self._pending |= dict.fromkeys(groups, note)
-        return convert.note(note, created=True)
+        return convert.note(note, created=True, quoted=quoted)
+
+    def _repeated(self, ids: Sequence[int], quoted: int, wanted: Draft) -> results.Note:
+        """The first note that is repeated, or else the first record."""
+        found = [record for id_ in ids if (record := self._batch.record(id_)) is not None]
+        if not found:
+            raise InvalidRequest(
+                "it only repeats what was recalled once and is no longer there",
+                field=f"{wanted.where}text",
+                allowed="something new",
+            )
+        first = next((record for record in found if isinstance(record, Note)), found[0])
+        if isinstance(first, Note):
+            return convert.note(first, quoted=quoted)
+        return convert.as_note(first, quoted=quoted)
+
+    def _listed(self, wanted: Draft, schema: KindSchema) -> list[Note]:
+        """The notes which the text lists line by line, and says nothing besides; [] where it says more."""
+        if wanted.external_id or wanted.idempotency_key:
+            return []
+        found: list[Note] = []
+        for line in lines_of(wanted.text):
+            group = l4_note.same_text(wanted.project, wanted.kind, line)
+            note = next((note for note in self._members(group) if note.tier == Tier.ACTIVE), None)
+            if note is None or not _says_nothing_new(wanted, note, schema):
+                return []
+            found.append(note)
+        return found
 
     def _existing(self, wanted: Draft, groups: _Groups, schema: KindSchema) -> Note | None:
         if wanted.idempotency_key:
@@ -180,6 +222,7 @@ class _Writing:
             metadata=schema.fill(metadata, kind=wanted.kind, field=f"{wanted.where}metadata"),
             source=wanted.source or note.source,
             at=wanted.at if wanted.given_at else note.at,
+            redacted=wanted.redacted,
             tier=int(Tier.ACTIVE),  # said again: it is no longer trash
             **(link_fields(wanted.links) if wanted.links else {}),
         )

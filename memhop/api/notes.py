@@ -202,6 +202,9 @@ class Notes(Namespace):
             NotFound: no note has this id, or a link names nothing. Conflict: see above. InvalidRequest: an argument
             does not do, a status is not of the kind, a required key would be missing. Nothing is written then.
         """
+        id_ = from_hex(id)
+        store = self._store
+        project = store.get(Note, id_).project
         given = {
             "text": text,
             "kind": kind,
@@ -212,13 +215,13 @@ class Notes(Namespace):
             "source": source,
             "at": at,
         }
-        id_ = from_hex(id)
         replaces = check_flag(replace_metadata, field="replace_metadata")
-        store = self._store
-        wanted = wanted_fields(given, now_ms=store.clock.now_ms())
+        kept, redacted = self._db._guard.metadata(given, field="", project=project)
+        wanted = wanted_fields(kept, now_ms=store.clock.now_ms())
         with store.writing() as batch:
             changes = Changes(store, batch, self._db._schemas)
-            return changes.edit(changes.note(id_, expected_rev), wanted, replace_metadata=replaces)
+            note = changes.note(id_, expected_rev)
+            return changes.edit(note, wanted, replace_metadata=replaces, redacted=redacted)
 
     def revert(self, id: str, rev: int, *, expected_rev: int | None = None) -> results.Changed:
         """Give a note the text, kind, status, tags, metadata, links, source and time of one of its revisions.

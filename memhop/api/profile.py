@@ -47,6 +47,7 @@ class Profiles(Namespace):
         Raises:
             InvalidRequest: an unknown field, a value of another type, or more than 1,000 entries in one field.
         """
+        fields = self._db._guard.metadata(fields, field="")[0]
         checked = {field: _profile_field(field, value) for field, value in fields.items()}
         if not checked:
             return self.get()

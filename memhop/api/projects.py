@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from memhop.api import results
-from memhop.api.namespace import Namespace, ids_of
+from memhop.api.namespace import Namespace, guarded, ids_of
 from memhop.api.note_changes import Changes
 from memhop.api.project_moving import LISTED, Move, belongings, check_size
 from memhop.common.config import LIMITS, check_flag, check_int, check_project
@@ -60,6 +60,7 @@ class Projects(Namespace):
         """The kinds of notes a project knows, by name: the built-in ones and those of the config."""
         return dict(sorted(self._db._schemas.kinds(check_project(name, field="name")).items()))
 
+    @guarded
     def rename(self, old: str, new: str) -> results.Moved:
         """Give a project another name, or spell its name another way. All that is in it goes along, in one commit.
 
@@ -78,6 +79,7 @@ class Projects(Namespace):
             raise InvalidRequest(f"{new!r} is there already", field="new", allowed="a new name; or use `merge`")
         return self._move_all(old, new, field="old", respelled=True)
 
+    @guarded
     def merge(self, source: str, into: str) -> results.Moved:
         """Move all that is in one project to another, in one commit. The first one is gone then.
 
@@ -158,6 +160,7 @@ class Projects(Namespace):
                 )
         return purged(self._store, name)
 
+    @guarded
     def reassign(
         self,
         ids: Iterable[str] | None = None,

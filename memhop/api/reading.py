@@ -18,7 +18,7 @@ from memhop.repo.l4_archive import Message
 from memhop.repo.l4_note import Note
 from memhop.repo.l5_capability import Capability
 from memhop.repo.l6_usage import Usage
-from memhop.repo.record import Kind, Tier, all_of
+from memhop.repo.record import REDACTED, Kind, Tier, all_of
 from memhop.repo.references import may_name
 from memhop.search.cards import language_of, offered
 from memhop.search.instructions import instructs
@@ -241,4 +241,5 @@ def stats(store: Store, *, backup_error: str | None = None, maintenance_error: s
             backup_error=backup_error,
             upkeep_error=store.upkeep_error,
             maintenance_error=maintenance_error,
+            redacted=sum(getattr(store.record(id_), "redacted", 0) for _, id_ in store.members(REDACTED)),
         )

@@ -4,14 +4,14 @@ Every public call that writes hands all its texts to the `Guard` of the handle: 
 compared, listed, indexed and derived is what is stored. `<private>…</private>` is left out under every policy; secrets
 (`common/secrets.py`) are masked, refused or left alone as `config.secrets` says for the project.
 
-Calls without a count to keep are decorated with `guarded`; tests/api/test_redaction.py finds a writer that is not.
+Methods of namespaces are decorated with `namespace.guarded` where they keep no count of what was taken out.
+tests/api/test_redaction.py finds a writer that does neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from memhop.common import secrets
 from memhop.common.config import check_choice
@@ -19,11 +19,25 @@ from memhop.common.errors import InvalidRequest
 from memhop.common.settings import SecretsSection
 from memhop.repo.record import project_key
 
-if TYPE_CHECKING:
-    from memhop.api.calls.handle import Handle
-
 POLICIES: Final = ("mask", "refuse", "allow")
 _DEEPEST: Final = 64  # levels of nested values; what is deeper is refused by the checks that follow
+_LONG: Final = 10**13  # numbers from here on may be those of cards
+# Names of arguments and fields that hold ids of records: sixteen digits in a row may look like a card.
+_IDS: Final = frozenset(
+    (
+        "id",
+        "ids",
+        "graph_id",
+        "node_ids",
+        "topic_id",
+        "topic_ids",
+        "message_id",
+        "links",
+        "sources",
+        "primary",
+        "secondaries",
+    )
+)
 
 
 class Guard:
@@ -66,89 +80,67 @@ class Guard:
         return masked, spans + count
 
     def metadata(self, value: Any, *, field: str = "metadata", project: object = "default") -> tuple[Any, int]:
-        """Like `text` for everything in a value, keys and long numbers too; what is no text is left as it is.
+        """Like `text` for all texts in a value, keys too, and for long numbers in metadata; the rest is left as it is.
 
-        A value under a key such as "password" is a secret if it looks like one, though nothing in it says so.
+        A value under a key such as "password" is a secret if it looks like one, though nothing in it says so. What is
+        under a key for ids is not looked at, one level deep. A mapping with a `project` is judged by that one's policy.
         """
-        return self._within(value, field, project, 0)
+        return self._within(value, field, project, numbers=field == "metadata")
 
     def given(self, value: Any, *, field: str, project: object = "default") -> Any:
         """Like `metadata`, for an argument: of an iterator each item when its turn comes."""
         if isinstance(value, str):
-            return self.text(value, field=field, project=project)[0]
+            return value if field in _IDS else self.text(value, field=field, project=project)[0]
         if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | list | tuple | set | frozenset):
             return self._each(value, field, project)
-        return self._within(value, field, project, 0)[0]
+        return value if field in _IDS else self.metadata(value, field=field, project=project)[0]
 
     def _each(self, values: Iterable[Any], field: str, project: object) -> Iterator[Any]:
         for index, value in enumerate(values):
-            yield self._within(value, f"{field}[{index}]", project, 0)[0]
+            yield value if field in _IDS else self._within(value, f"{field}[{index}]", project)[0]
 
-    def _within(self, value: Any, field: str, project: object, depth: int) -> tuple[Any, int]:
+    def _within(
+        self, value: Any, field: str, project: object, *, numbers: bool = False, depth: int = 0
+    ) -> tuple[Any, int]:
         if isinstance(value, str):
             return self.text(value, field=field, project=project)
-        if isinstance(value, bool | float | bytes) or value is None or depth > _DEEPEST:
-            return value, 0
-        if isinstance(value, int):
-            masked, count = self.text(str(value), field=field, project=project) if value >= 10**13 else ("", 0)
-            return (masked, count) if count else (value, 0)
-        total = 0
-        if isinstance(value, Mapping):
-            project = value.get("project", project)
-            pairs: dict[Any, Any] = {}
-            for key, item in value.items():
-                name = key if isinstance(key, str) else ""
-                kept, in_key = self._within(key, field, project, depth + 1)
-                cleaned, count = self._named(name, item, f"{field}.{name}", project, depth + 1)
-                pairs[kept] = cleaned
-                total += in_key + count
-            return (pairs, total) if total else (value, 0)
-        if isinstance(value, list | tuple | set | frozenset):
-            items = []
+        if isinstance(value, Mapping) and depth < _DEEPEST:
+            return self._in_mapping(value, field, value.get("project", project), numbers=numbers, depth=depth + 1)
+        if isinstance(value, list | tuple | set | frozenset) and depth < _DEEPEST:
+            items, total = [], 0
             for index, item in enumerate(value):
-                cleaned, count = self._within(item, f"{field}[{index}]", project, depth + 1)
+                cleaned, count = self._within(item, f"{field}[{index}]", project, numbers=numbers, depth=depth + 1)
                 items.append(cleaned)
                 total += count
             return (items if isinstance(value, list | tuple) else set(items), total) if total else (value, 0)
+        if numbers and isinstance(value, int) and value >= _LONG:
+            masked, count = self.text(str(value), field=field, project=project)
+            return (masked, count) if count else (value, 0)
         return value, 0
 
-    def _named(self, name: str, value: Any, field: str, project: object, depth: int) -> tuple[Any, int]:
-        cleaned, count = self._within(value, field, project, depth)
-        if count or not isinstance(cleaned, str) or not secrets.is_password(name, cleaned):
-            return cleaned, count
-        policy = self.policy(project)
-        if policy == "refuse":
-            raise _refusal(field, "password")
-        return (cleaned, 0) if policy == "allow" else ("[secret:password]", 1)
+    def _in_mapping(
+        self, value: Mapping[Any, Any], field: str, project: object, *, numbers: bool, depth: int
+    ) -> tuple[Any, int]:
+        pairs: dict[Any, Any] = {}
+        total = 0
+        for key, item in value.items():
+            if depth == 1 and key in _IDS and not numbers:
+                pairs[key] = item
+                continue
+            name = key if isinstance(key, str) else ""
+            where = f"{field}.{name}" if field else name
+            kept, in_key = self._within(key, field or "metadata", project, depth=_DEEPEST)
+            cleaned, count = self._within(item, where, project, numbers=numbers or name == "metadata", depth=depth)
+            if not count and isinstance(item, str) and secrets.is_password(name, item):
+                policy = self.policy(project)
+                if policy == "refuse":
+                    raise _refusal(where, "password")
+                if policy == "mask":
+                    cleaned, count = "[secret:password]", 1
+            pairs[kept] = cleaned
+            total += in_key + count
+        return (pairs, total) if total else (value, 0)
 
 
 def _refusal(field: str, name: str) -> InvalidRequest:
     return InvalidRequest(f"it holds a secret ({name})", field=field, allowed="what has none, see `Config.secrets`")
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class _Guarded(Protocol):
-    @property
-    def _db(self) -> Handle: ...
-
-
-N = TypeVar("N", bound=_Guarded)
-
-
-def guarded(call: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
-    """A method of a namespace whose arguments go through the guard of its handle first."""
-    code = call.__code__
-    names = code.co_varnames[1 : code.co_argcount]
-
-    @wraps(call)
-    def through(self: N, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        guard = self._db._guard
-        project = kwargs.get("project", "default")
-        given: Any = [guard.given(value, field=name, project=project) for name, value in zip(names, args, strict=False)]
-        named: Any = {name: guard.given(value, field=name, project=project) for name, value in kwargs.items()}
-        return call(self, *given, **named)
-
-    return through

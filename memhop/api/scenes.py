@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memhop.api import convert, results
-from memhop.api.namespace import Namespace, ids_of
+from memhop.api.namespace import Namespace, guarded, ids_of
 from memhop.common.config import check_flag, check_int, check_name
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
@@ -106,6 +106,7 @@ class Scenes(Namespace):
             topics = scene_context.by_relevance(self._db._recaller, scene, query, depth=depth, limit=limit)
         return results.SceneContext(scene=self._result(scene), topics=topics, next=following)
 
+    @guarded
     def rename(self, id: str, name: str) -> results.Scene:
         """Give a scene a name of up to 200 characters, which dreams leave. Raises NotFound, InvalidRequest."""
         return self._change(id, name=check_name(name, field="name"), edited=True)
@@ -144,6 +145,7 @@ class Scenes(Namespace):
             merged = moving.merge(self._store, batch, into, others)
         return self._result(merged)
 
+    @guarded
     def split(self, id: str, topic_ids: Iterable[str], name: str | None = None) -> results.Scene:
         """Move some topics of a scene into a new one, with their messages and all they were fused from.
 

@@ -19,6 +19,7 @@ from memhop.common.clock import to_iso
 from memhop.common.config import check_flag, check_int, check_project
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import to_hex
+from memhop.common.settings import NotesSection
 from memhop.repo.l4_note import SUPERSEDES, Note
 from memhop.repo.l4_summary import latest, newest
 from memhop.repo.projects import State, said, spelled, states
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 NOTHING: Final = Material([], [], 0, True)
 _OPEN: Final = 20  # open items a template lists
+_AS_GIVEN: Final = NotesSection(dedupe="off", quotes="off")
 
 
 class Summaries(Namespace):
@@ -112,15 +114,10 @@ class Summaries(Namespace):
         Raises:
             InvalidRequest: an argument does not do.
         """
-        guard = self._db._guard
-        name = check_project(guard.given(project, field="project"))
-        values = {
-            "text": guard.given(text, field="text", project=name),
-            "kind": SUMMARY_KIND,
-            "project": name,
-            "tags": guard.given(list(tags), field="tags", project=name),
-            "metadata": guard.given(metadata, field="metadata", project=name),
-        }
+        given = {"project": project, "text": text, "tags": list(tags), "metadata": metadata}
+        values, redacted = self._db._guard.metadata(given, field="")
+        name = check_project(values["project"])
+        values |= {"kind": SUMMARY_KIND, "project": name}
         store = self._store
         with store.lock:
             before = latest(store, states(store, name))
@@ -128,7 +125,8 @@ class Summaries(Namespace):
             values["links"] = [(SUPERSEDES, to_hex(before.id))]
         now = store.clock.now_ms()
         # The same words once more are a summary of their own: what was changed in between is known to be in it.
-        return remember(store, [draft(values, now_ms=now)], now, schemas=self._db._schemas, dedupe=False)[0]
+        drafts = [draft(values, now_ms=now, redacted=redacted)]
+        return remember(store, drafts, now, schemas=self._db._schemas, settings=_AS_GIVEN)[0]
 
     def latest(self, project: str = "default") -> results.Note | None:
         """The newest summary in force. None: there is none. Raises InvalidRequest."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memhop.api import convert, results
-from memhop.api.namespace import Namespace, ids_of
+from memhop.api.namespace import Namespace, guarded, ids_of
 from memhop.common.config import check_flag, check_int, check_names, check_text
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
@@ -80,6 +80,7 @@ class Topics(Namespace):
 
         return convert.topic(store.write(fill))
 
+    @guarded
     def refine(self, topic_id: str, keywords: Iterable[str] | None = None) -> results.Topic:
         """Give a topic other keywords, or have them worked out anew from all that was said in it.
 
@@ -107,6 +108,7 @@ class Topics(Namespace):
 
         return convert.topic(store.write(fill))
 
+    @guarded
     def merge(self, topic_ids: Iterable[str], summary: str | None = None) -> results.Topic:
         """Fuse topics of one scene into a topic above them. They sink by one depth and keep all they have.
 

@@ -18,6 +18,7 @@ from memhop.repo.l7_trajectory import SESSIONS, Event, events_of, fitted
 from memhop.repo.record import Kind
 
 if TYPE_CHECKING:
+    from memhop.api.redaction import Guard
     from memhop.repo.batch import Batch
     from memhop.repo.store import Store
 
@@ -187,10 +188,11 @@ class Trajectory(Namespace):
         return results.Pruned(events=dropped, sessions=touched, dry_run=dry_run)
 
     def _append(self, session: object, steps: Iterable[Mapping[str, Any]], where: str = "") -> list[Event]:
-        name = check_name(session, field="session")
+        guard = self._db._guard
+        name = check_name(guard.given(session, field="session"), field="session")
         store = self._store
         now = store.clock.now_ms()
-        drafts = [_draft(name, step, now, where.format(index)) for index, step in enumerate(steps)]
+        drafts = [_draft(name, step, now, where.format(index), guard) for index, step in enumerate(steps)]
         check_total(draft.payload for draft in drafts)
         with store.writing() as batch:
             last = store.views.groups.last(events_of(name))
@@ -201,9 +203,10 @@ class Trajectory(Namespace):
             return [_put(batch, draft, first_seq + index) for index, draft in enumerate(drafts)]
 
 
-def _draft(session: str, step: Mapping[str, Any], now: int, where: str) -> Event:
-    if not isinstance(step, Mapping):
-        raise InvalidRequest(f"a {type(step).__name__} is not a step", field=where.rstrip("."), allowed="a dict")
+def _draft(session: str, given: Mapping[str, Any], now: int, where: str, guard: Guard) -> Event:
+    if not isinstance(given, Mapping):
+        raise InvalidRequest(f"a {type(given).__name__} is not a step", field=where.rstrip("."), allowed="a dict")
+    step, redacted = guard.metadata(given, field=where.rstrip("."))
     unknown = sorted(set(map(str, step)) - _FIELDS)
     if unknown:
         raise InvalidRequest("no such field", field=f"{where}{unknown[0]}", allowed=", ".join(sorted(_FIELDS)))
@@ -217,6 +220,7 @@ def _draft(session: str, step: Mapping[str, Any], now: int, where: str) -> Event
         at=time_or_now(step.get("at"), field=f"{where}at", now_ms=now),
         message=0 if message is None else from_hex(message, field=f"{where}message_id"),
         cut_bytes=cut,
+        redacted=redacted,
     )
 
 

@@ -265,8 +265,8 @@ class Reading:
         Args:
             known: An earlier walk, to go on with if that is of use.
 
-        Cost: O(checkpoints since + frames behind the checkpoint before `number`), 5 us each; nothing where `known` stands
-            there already.
+        Cost: O(checkpoints since + frames behind the checkpoint before `number`), 5 us each; nothing where `known`
+            stands there already.
         """
         from memhop.core.commits import Walk
 

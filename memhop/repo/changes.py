@@ -4,7 +4,7 @@ Nothing is written for it. A record that a commit puts or deletes, once or sever
 between what it was before and what it is then. Of what belongs to no layer only runs count (dreams, imports, upkeep);
 counters, vectors, associations, revisions and journals follow from what is told already.
 
-A change has a number, `commit << 20 | place`, which grows along the log. The number of a commit's end is `after(commit)`.
+A change has a number, `commit << 20 | place`, which grows along the log. That of a commit's end is `after(commit)`.
 """
 
 from __future__ import annotations

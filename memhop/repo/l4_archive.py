@@ -11,6 +11,8 @@ from memhop.common.clock import to_datetime
 from memhop.repo.record import (
     ASKS,
     DEFAULT_PROJECT,
+    REDACTED,
+    Count,
     Id,
     Kind,
     Layer,
@@ -71,6 +73,7 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
     scene: Id = 0
     topic: Id = 0
     spans: Annotated[tuple[Span, ...], msgspec.Meta(max_length=MOST_SPANS)] = ()
+    redacted: Count = 0  # secrets masked and private spans left out
 
     def __post_init__(self) -> None:
         if self.spans and any(since >= until for since, until in self.spans):
@@ -88,6 +91,8 @@ class Message(Record, frozen=True, kw_only=True, omit_defaults=True):
             found.append(Listing(external_message(self.session, self.external_id), self.at))
         if (project := project_key(self.project)) != DEFAULT_PROJECT:
             found.append(Listing(said_in(project), self.at))
+        if self.redacted:
+            found.append(Listing(REDACTED, self.at))
         found += [place for span in self.spans if (place := _listed(span))]
         return found
 

@@ -10,6 +10,7 @@ import msgspec
 
 from memhop.repo.l4_archive import dated
 from memhop.repo.record import (
+    REDACTED,
     SUPERSEDED,
     Count,
     Id,
@@ -102,6 +103,8 @@ class Note(Record, frozen=True, kw_only=True, omit_defaults=True):
             found += [
                 Listing(linked_to(id_), self.at) for id_ in dict.fromkeys((*self.links, self.superseded_by)) if id_
             ]
+        if self.redacted:
+            found.append(Listing(REDACTED, self.at))
         if self.external_id:
             found.append(Listing(external_note(self.project, self.external_id), self.at))
         if self.idempotency_key:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from memhop.repo.record import Count, Id, Kind, Listing, Ms, Record, label, linked_to
+from memhop.repo.record import REDACTED, Count, Id, Kind, Listing, Ms, Record, label, linked_to
 
 
 class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -23,11 +23,14 @@ class Event(Record, frozen=True, kw_only=True, omit_defaults=True):
     message: Id = 0
     cut_bytes: Count = 0
     first: bool = False
+    redacted: Count = 0  # secrets masked and private spans left out
 
     def listings(self) -> list[Listing]:
         found = [Listing(events_of(self.session), self.seq)]
         if self.opens:
             found.append(Listing(SESSIONS, self.at))
+        if self.redacted:
+            found.append(Listing(REDACTED, self.at))
         if self.message:
             found.append(Listing(linked_to(self.message), self.seq))
         return found

@@ -162,6 +162,9 @@ def label(*parts: object) -> int:
     return key_hash(*parts)
 
 
+REDACTED: Final = label("redacted")  # the group of records from which something was taken out, by time
+
+
 @lru_cache(maxsize=1 << 10)
 def project_key(project: str) -> str:
     """By which names of projects are compared: case, Unicode form and white space around them make no difference."""

@@ -59,6 +59,11 @@ def visible(text: str) -> str:
     return _UNSEEN.sub("", text)
 
 
+def shown(text: str) -> str:
+    """The whole text as it stands in a line of a context."""
+    return _FENCE.sub("< ", " ".join(visible(text).split()))
+
+
 def estimate_tokens(text: str) -> int:
     """Tokens of a text: 4 Latin letters or 1 Han character, Kana, Hangul or emoji count as one. An estimate, on the
     high side for English prose."""

@@ -90,6 +90,7 @@ class Turn(NamedTuple):
     limit: int
     token_budget: int
     universal: str  # the project that is searched along with others; "": none
+    redacted: int  # how much was taken out of the text
 
 
 class Searched(NamedTuple):
@@ -180,6 +181,7 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
             scene=scene.id,
             topic=topic.id,
             spans=named,
+            redacted=turn.redacted,
         )
         message = batch.new(message, session, at, speaker, text)
         topic = batch.put(msgspec.structs.replace(topic, messages=(message.id,)))
@@ -237,6 +239,7 @@ def update(
     speaker: str | None,
     external_id: str | None,
     words: OfflineWords,
+    redacted: int,
 ) -> Message:
     """Append a reply to a topic; see `DB.update`."""
     now = store.clock.now_ms()
@@ -272,6 +275,7 @@ def update(
                 scene=topic.scene,
                 topic=topic.id,
                 spans=named,
+                redacted=redacted,
             ),
             topic.id,
             at,
@@ -295,6 +299,11 @@ def update(
         return message
 
     return store.write(fill)
+
+
+def project_of(store: Store, topic_id: str) -> str:
+    """The project of a topic. Raises NotFound, InvalidRequest."""
+    return store.get(Topic, from_hex(topic_id, field="topic_id"), field="topic_id").project
 
 
 def choose_scene(store: Store, terms: tuple[str, ...], *, at: int, session: str, project: str) -> Scene | None:

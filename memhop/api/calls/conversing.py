@@ -54,22 +54,24 @@ class Conversing(Handle):
         from memhop.api.reading import search
         from memhop.search.turn import Turn
 
-        config = self._config.recall
+        config, guard = self._config.recall, self._guard
+        said, redacted = guard.metadata(text, field="text", project=project)
         found = search(
             self._recaller,
             Turn(
-                text=text,
+                text=said,
                 timestamp=timestamp,
-                session=session,
-                speaker=speaker,
-                project=project,
-                external_id=external_id,
+                session=guard.given(session, field="session", project=project),
+                speaker=guard.given(speaker, field="speaker", project=project),
+                project=guard.given(project, field="project", project=project),
+                external_id=guard.given(external_id, field="external_id", project=project),
                 directed_l2_id=directed_l2_id,
                 directed_l3_id=directed_l3_id,
                 auto_create=auto_create,
                 limit=config.limit if limit is None else limit,
                 token_budget=config.token_budget if token_budget is None else token_budget,
                 universal=config.universal,
+                redacted=redacted,
             ),
             self._words,
         )
@@ -98,18 +100,22 @@ class Conversing(Handle):
             NotFound: no topic has this id. InvalidRequest: an argument does not do.
         """
         from memhop.api import convert
-        from memhop.search.turn import update
+        from memhop.search.turn import project_of, update
 
+        store, guard = self._store, self._guard
+        project = project_of(store, topic_id)
+        said, redacted = guard.metadata(text, field="text", project=project)
         message = convert.message(
             update(
-                self._store,
+                store,
                 topic_id=topic_id,
-                text=text,
+                text=said,
                 timestamp=timestamp,
                 role=role,
-                speaker=speaker,
-                external_id=external_id,
+                speaker=guard.given(speaker, field="speaker", project=project),
+                external_id=guard.given(external_id, field="external_id", project=project),
                 words=self._words,
+                redacted=redacted,
             )
         )
         self._said(message.scene_id)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memhop.api.dreaming import Dreamer, Dreaming
     from memhop.api.events import Events
     from memhop.api.keeper import Keeper
+    from memhop.api.notify import Notifier
     from memhop.api.redaction import Guard
     from memhop.api.rotation import Rotation
     from memhop.core.meh_file import MehFile
@@ -62,6 +63,11 @@ class Handle:
             from memhop.api.rotation import Rotation
 
             self._rotation = Rotation(file, clock, backups)
+        self._notifier: Notifier | None = None
+        if self._config.notify.subscribers and not file.refused:
+            from memhop.api.notify import Notifier
+
+            self._notifier = Notifier(self._config.notify)
         self._closed = False
         self._keeper: Keeper | None = None
         if self._config.retention.sets_anything:
@@ -73,7 +79,8 @@ class Handle:
         """Write what is buffered and release the file. Further calls raise Closed; closing twice is fine.
 
         Waits for an automatic copy that is being made; see `backup` for what one costs. A dream ends at the next
-        opportunity, which is waited for up to 5 s. In a forked child it does nothing: the memory is still the parent's.
+        opportunity, which is waited for up to 5 s, and subscribers are told what waits for up to a second. In a forked
+        child it does nothing: the memory is still the parent's.
         """
         if self._file.inherited:
             return
@@ -89,6 +96,8 @@ class Handle:
                 self._rotation.close()
             if self._keeper is not None:
                 self._keeper.close()
+            if self._notifier is not None:
+                self._notifier.close()
         finally:
             if store is not None:
                 store.close()
@@ -130,9 +139,11 @@ class Handle:
             if self._store_or_none is None:
                 from memhop.repo.store import Store
 
-                self._store_or_none = Store(self._file, self._clock, actor=self._actor)
+                self._store_or_none = Store(self._file, self._clock, actor=self._named)
                 if self._rotation is not None:
                     self._store_or_none.after_commit.append(self._rotation.committed)
+                if self._notifier is not None:
+                    self._notifier.attach(self._store_or_none)
             return self._store_or_none
 
     @property
@@ -162,6 +173,11 @@ class Handle:
 
                 self._dreamer_or_none = Dreamer(self._llm, self._budget, self._dreaming)
             return self._dreamer_or_none
+
+    @property
+    def _named(self) -> str:
+        """The actor, as it is written down."""
+        return self._guard.text(self._actor, field="actor")[0] if self._actor else ""
 
     @property
     def _guard(self) -> Guard:

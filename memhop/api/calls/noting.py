@@ -52,6 +52,10 @@ class Noting(Handle):
         Returns:
             The note. `created` is False when it was there already: same words (a line end or spaces around them are no
             difference), project and kind, and nothing new said. `[notes] dedupe = "off"` makes it a note of its own.
+            Nor is it where the text only repeats what was recalled, such as a `context` (`memhop/api/quotes.py`): then
+            it is the first record repeated, perhaps a message (`kind` "message"). What is new beside quotes is stored
+            without them; `quoted` counts the lines left out. Secrets are masked and private spans left out before all
+            that, see `Config.secrets`; `redacted` counts them.
 
         Raises:
             InvalidRequest: an argument does not do. NotFound: a link names nothing. Nothing is written then.
@@ -72,10 +76,11 @@ class Noting(Handle):
             "external_id": external_id,
             "idempotency_key": idempotency_key,
         }
+        kept, redacted = self._guard.metadata(values, field="")
         store = self._store
         now = self._clock.now_ms()
-        wanted = draft(values, now_ms=now)
-        return remember(store, [wanted], now, schemas=self._schemas, dedupe=self._dedupe)[0]
+        wanted = draft(kept, now_ms=now, redacted=redacted)
+        return remember(store, [wanted], now, schemas=self._schemas, settings=self._config.notes)[0]
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> tuple[results.Note, ...]:
         """Store many notes in one commit: all of them or, on any error, none.
@@ -90,7 +95,7 @@ class Noting(Handle):
         from memhop.api.note_draft import draft
         from memhop.api.note_writing import remember
 
-        store = self._store
+        store, guard = self._store, self._guard
         now = self._clock.now_ms()
         drafts = []
         for index, item in enumerate(bounded(items)):
@@ -99,13 +104,10 @@ class Noting(Handle):
                 item = {"text": item}
             elif not isinstance(item, Mapping):
                 raise InvalidRequest(f"a {type(item).__name__} is not a note", field=where, allowed="a str or a dict")
-            drafts.append(draft(item, now_ms=now, where=where + "."))
+            kept, redacted = guard.metadata(item, field=where)
+            drafts.append(draft(kept, now_ms=now, where=where + ".", redacted=redacted))
         check_total(wanted.text for wanted in drafts)
-        return remember(store, drafts, now, schemas=self._schemas, dedupe=self._dedupe)
-
-    @property
-    def _dedupe(self) -> bool:
-        return self._config.notes.dedupe == "exact"
+        return remember(store, drafts, now, schemas=self._schemas, settings=self._config.notes)
 
     def forget(
         self, id: str, *, hard: bool = False, prove: bool = False, also: Iterable[str | os.PathLike[str]] = ()

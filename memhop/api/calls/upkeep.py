@@ -180,6 +180,7 @@ class Upkeep(Handle):
         return import_(
             self._store,
             self._config,
+            self._guard,
             path,
             format=format,
             project=project,
@@ -195,6 +196,11 @@ class Upkeep(Handle):
         from memhop.api.imports import Imports
 
         return Imports(self._usable())
+
+    @property
+    def subscribers(self) -> tuple[results.Subscriber, ...]:
+        """Who is told of what this handle changes (`Config.notify`), and how many events they have missed."""
+        return () if self._notifier is None else self._notifier.subscribers()
 
     @property
     def backups(self) -> Rotation | None:

@@ -38,6 +38,7 @@ class Note(Result):
     trashed_at: int | None = None
     actor: str | None = None  # who made this revision
     redacted: int = 0  # secrets masked and private spans left out when it was written
+    quoted: int = 0  # lines of what was remembered just now that only repeat what was recalled; they are not stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,10 @@ class NoteLink(Result):
 
 @dataclass(frozen=True, slots=True)
 class Message(Result):
-    """One turn, word for word. `spans`: the times it speaks of, as (from, to) in Unix ms, `to` exclusive."""
+    """One turn, word for word. `spans`: the times it speaks of, as (from, to) in Unix ms, `to` exclusive.
+
+    `redacted`: how many secrets were masked and private spans left out.
+    """
 
     id: str
     text: str
@@ -97,3 +101,4 @@ class Message(Result):
     scene_id: str | None
     topic_id: str | None
     spans: tuple[tuple[int, int], ...] = ()
+    redacted: int = 0

@@ -122,7 +122,10 @@ class Crystallized(Result):
 
 @dataclass(frozen=True, slots=True)
 class Event(Result):
-    """One step of a trajectory. Of a payload that was too long, `cut_bytes` are missing at the end, which says so."""
+    """One step of a trajectory. Of a payload that was too long, `cut_bytes` are missing at the end, which says so.
+
+    `redacted`: how many secrets were masked and private spans left out.
+    """
 
     id: str
     session: str
@@ -132,6 +135,7 @@ class Event(Result):
     at: int
     message_id: str | None
     cut_bytes: int
+    redacted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

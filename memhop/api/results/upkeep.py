@@ -61,6 +61,7 @@ class Stats(Result):
     `upkeep_error` says why the newest checkpoint or compaction that had become due failed, None if it did not.
     `backup_error` says why the newest automatic copy could not be made, None if it was, or none was due.
     `maintenance_error` says why maintenance by itself did not come to its end the last time, None if it did.
+    `redacted` counts the secrets masked and private spans left out in the notes, messages and steps that are there.
     """
 
     path: str
@@ -82,6 +83,7 @@ class Stats(Result):
     backup_error: str | None = None
     upkeep_error: str | None = None
     maintenance_error: str | None = None
+    redacted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
