@@ -54,7 +54,7 @@ def test_row_35_a_path_is_found_by_its_parts_from_the_command_line(text: str, tm
     ],
 )
 def test_row_51_what_a_terminal_lacks_is_replaced(env: dict[str, str], tmp_path: Path) -> None:
-    """Decorative signs crashed the printing, after the long work. `tests/cli/test_every_command.py` tries all commands."""
+    """Decorative signs crashed the printing after the long work. `tests/cli/test_every_command.py` tries them all."""
     path = tmp_path / "a.meh"
     with DB.open(path) as db:
         db.remember("✓ 鼓浪屿 → café 🎉 ready")
