@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,10 +16,8 @@ from memhop.common.config import LIMITS, check_choice, check_flag, check_int, ch
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo.l4_note import RELATED, Note
-from memhop.repo.record import Kind, Layer, Tier, linked_to
+from memhop.repo.record import Kind, Tier, linked_to
 
-_PREFIX = re.compile(r"[0-9a-f]{6,16}")
-_FOUND = 20  # ids of one prefix
 _TIERS = {**{tier.label: tier for tier in Tier}, "all": None}
 _LINK_CHARS = 120  # shown of the other end of a link
 
@@ -36,29 +33,6 @@ class Notes(Namespace):
     def get(self, id: str) -> results.Note:
         """The note, whatever its tier. Raises NotFound, InvalidRequest."""
         return self._convert(self._store.get(Note, from_hex(id)))
-
-    def find(self, prefix: str) -> tuple[str, ...]:
-        """The ids of notes and messages that begin with these 6 to 16 hex digits, ascending, at most 20.
-
-        Raises:
-            InvalidRequest: it is no such prefix.
-
-        Cost: about 1 ms at 100,000 units.
-        """
-        import numpy as np
-
-        digits = prefix.lower() if isinstance(prefix, str) else ""
-        if not _PREFIX.fullmatch(digits):
-            raise InvalidRequest(f"{prefix!r:.40} begins no id", field="prefix", allowed="6 to 16 hex digits")
-        low, high = int(digits.ljust(16, "0"), 16), int(digits.ljust(16, "f"), 16)
-        store = self._store
-        with store.lock:
-            units = store.views.units
-            ids, layers = units.ids, units.column("layer")
-            meant = (ids >= np.uint64(low)) & (ids <= np.uint64(high)) & units.live
-            meant &= (layers == Layer.NOTES) | (layers == Layer.MESSAGES)
-            found = sorted(ids[np.flatnonzero(meant)].tolist())
-        return tuple(map(to_hex, found[:_FOUND]))
 
     def list(
         self,

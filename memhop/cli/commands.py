@@ -25,6 +25,7 @@ from memhop.cli.arguments import (
 )
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import moment_of, open_memory
+from memhop.cli.notes import LinkOption, MetaOption, links_of, metadata_of
 from memhop.cli.output import when
 from memhop.common.config import check_text
 from memhop.common.errors import InvalidRequest
@@ -35,7 +36,13 @@ def remember(
     text: Annotated[str, typer.Argument(help="What to remember; - reads it from standard input.")],
     project: Annotated[str, typer.Option(metavar="NAME", help="Where it belongs.")] = "default",
     kind: Annotated[str, typer.Option(metavar="NAME", help="note, fact, decision, preference, ...")] = "note",
+    status: Annotated[
+        str | None, typer.Option(metavar="NAME", help="open, done, ...; default: that of the kind.")
+    ] = None,
     tag: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A tag; may be given often.")] = None,
+    meta: MetaOption = None,
+    link: LinkOption = None,
+    source: Annotated[str | None, typer.Option(metavar="NAME", help="Where it comes from.")] = None,
     at: Annotated[str | None, typer.Option(metavar="ISO", help="When it was so; default: now.")] = None,
     external_id: Annotated[
         str | None, typer.Option(metavar="NAME", help="Your own name for it; a second call updates the note.")
@@ -47,9 +54,20 @@ def remember(
     """Store a note; the file is created if there is none."""
     with reporting(as_json=as_json) as out:
         words = check_text(words_of(text), field="text")  # before a file is created for it
-        moment = parse_time(at, field="--at")
+        moment, metadata = parse_time(at, field="--at"), metadata_of(meta)
         with out.progress("storing"), open_memory(out, file, wait=wait, purpose="memhop remember", create=True) as db:
-            note = db.remember(words, project=project, kind=kind, tags=tag or (), at=moment, external_id=external_id)
+            note = db.remember(
+                words,
+                project=project,
+                kind=kind,
+                status=status,
+                tags=tag or (),
+                metadata=metadata,
+                links=links_of(db, link),
+                source=source,
+                at=moment,
+                external_id=external_id,
+            )
         if as_json:
             out.json(note.to_dict())
         else:

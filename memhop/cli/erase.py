@@ -12,6 +12,7 @@ from memhop.cli.call import confirmed, whole_id
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import open_memory
 from memhop.cli.output import Output
+from memhop.common.errors import InvalidRequest
 from memhop.common.sizes import file_size
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ def forget(
 
 
 def purge(
+    id: Annotated[
+        str | None,
+        typer.Argument(help="Only this note, or the first 6 digits of its id or more; default: all in the trash."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="With ID: also when it is not in the trash.")] = False,
     before: Annotated[str | None, typer.Option(metavar="ISO", help="Only what was trashed before this time.")] = None,
     project: Annotated[str | None, typer.Option(metavar="NAME", help="Only this project.")] = None,
     yes: YesOption = False,
@@ -55,10 +61,22 @@ def purge(
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Erase all notes in the trash for good."""
+    """Erase notes in the trash for good: all of them, or one."""
     with reporting(as_json=as_json) as out:
+        if id is None and force:
+            raise InvalidRequest("nothing is named", field="--force", allowed="with an ID")
+        if id is not None and (before is not None or project is not None):
+            raise InvalidRequest("one note is named", field="ID", allowed="either ID, or --before and --project")
         moment = parse_time(before, field="--before")
-        confirmed("Erase what is in the trash for good?", yes)
+        confirmed(f"Erase {'what is in the trash' if id is None else 'this note'} for good?", yes)
+        if id is not None:
+            with out.progress("purging"), open_memory(out, file, wait=wait, purpose="memhop purge") as db:
+                gone = db.notes.purge(whole_id(db, id, "note"), force=force)
+            if as_json:
+                out.json(gone.to_dict())
+            else:
+                out.say(("purged", "green"), f" {gone.id}: {gone.reason}")
+            return
         with out.progress("purging"), open_memory(out, file, wait=wait, purpose="memhop purge") as db:
             done = db.purge(trashed_before=moment, project=project)
         if as_json:

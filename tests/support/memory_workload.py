@@ -46,7 +46,7 @@ def facts(db: DB) -> frozenset[str]:
     """All that can be seen, through the public reading calls."""
     messages = {message.id: message.text for message in every(db.archive.list, page=50)}
     found = {f"message: {text}" for text in messages.values()}
-    for note in every(db.notes.list, page=50):
+    for note in every(db.notes.list, tier="all", page=50):
         found.add(f"{'trash' if note.tier == 'trashed' else 'note'}: {note.text}")
     for scene in every(db.scenes.list, page=50):
         for topic in every(lambda scene=scene, **page: db.topics.list(scene.id, **page), page=50):

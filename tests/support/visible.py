@@ -38,9 +38,9 @@ def seen(
     scenes = every(db.scenes.list)
     stats = db.stats()
     shown: dict[str, Any] = {
-        "notes": every(db.notes.list),
-        "one": every(db.notes.list, project="one"),
-        "tagged": every(db.notes.list, tag="two"),
+        "notes": every(db.notes.list, tier="all"),
+        "one": every(db.notes.list, project="one", tier="all", sort="at"),
+        "tagged": every(db.notes.list, tags=["two"], tier="all", sort="at"),
         "messages": every(db.archive.list),
         "sessions": [every(db.archive.list, session=name) for name in ("one", "two")],
         "scenes": scenes,
