@@ -17,6 +17,7 @@ from memhop.api.db import DB
 from memhop.api.dreaming import Dreaming
 from memhop.api.dreams import Dreams
 from memhop.api.facts import Facts
+from memhop.api.imports import Imports
 from memhop.api.knowledge import Knowledge
 from memhop.api.notes import Notes
 from memhop.api.profile import Profiles
@@ -38,6 +39,7 @@ NAMESPACES = {
     "profile": Profiles,
     "knowledge": Knowledge,
     "facts": Facts,
+    "imports": Imports,
     "capabilities": Capabilities,
     "projects": Projects,
     "summary": Summaries,
@@ -79,7 +81,7 @@ def test_settings_of_dreams_are_in_the_guide() -> None:
     "call",
     [
         "backup", "open", "remember", "forget", "purge", "recall", "search", "update", "backfill", "compact", "verify",
-        "dream", "export",
+        "dream", "export", "import_",
     ],
 )  # fmt: skip
 def test_every_argument_is_in_the_guide(call: str) -> None:
@@ -99,6 +101,7 @@ def test_every_error_is_in_the_guide_with_its_code() -> None:
 
 MAIN_RESULTS = (
     results.Recall, results.Hit, results.SearchResult, results.Receipt, results.Purged, results.DreamReport,
+    results.ImportReport,
     results.StageReport,
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -28,11 +28,26 @@ if TYPE_CHECKING:
     from memhop.repo.store import Store
 
 R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
 COMMIT_RECORDS = 1_000
 COMMIT_BYTES = 8 * 1024 * 1024  # of the source
 REJECTS = ".rejects"
 _MOST_REJECTS = 1_000  # files of rejects beside one source
+
+
+def in_commits(items: Iterable[tuple[T, int]]) -> Iterator[list[T]]:
+    """Items as one commit takes them; each comes with its bytes."""
+    chunk: list[T] = []
+    size = 0
+    for item, length in items:
+        if chunk and (len(chunk) >= COMMIT_RECORDS or size + length > COMMIT_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(item)
+        size += length
+    if chunk:
+        yield chunk
 
 
 class Tally:

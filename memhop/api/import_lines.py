@@ -21,11 +21,14 @@ from memhop.repo import codec
 from memhop.repo.l0_profile import PROFILE_ID, Profile, ProfileLine, line_id
 from memhop.repo.l1_engram import Engram, Hyperedge, edge_id, engram_id
 from memhop.repo.l2_context import Scene, Topic
+from memhop.repo.l3_facts import Fact
+from memhop.repo.l3_knowledge import Graph, KnowledgeEdge, KnowledgeNode
 from memhop.repo.l4_archive import Message
 from memhop.repo.l4_note import Note
 from memhop.repo.l4_revision import NoteRevision, revision_id
 from memhop.repo.l5_capability import Capability, capability_id
 from memhop.repo.l6_usage import Usage, usage_id
+from memhop.repo.l7_trajectory import Event
 from memhop.repo.plain import parsed
 from memhop.repo.record import Kind, Record
 from memhop.repo.references import REFERENCES
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from memhop.api.redaction import Guard
 
 _HEAD_BYTES = 4096
+_MOST = 2**31  # revisions, copies: far from where counting on would leave 64 bits
 _KINDS = {kind.name.lower(): kind for kind in Kind if kind < Kind.SPACE}
 # Records that are known by an id which follows from what they say.
 _NATURAL: dict[type[Record], Callable[[Any], int]] = {
@@ -44,6 +48,19 @@ _NATURAL: dict[type[Record], Callable[[Any], int]] = {
     NoteRevision: lambda revision: revision_id(revision.note, revision.rev),
     Capability: lambda card: capability_id(card.name),
     Usage: lambda usage: usage_id(usage.target),
+}
+
+# Fields that are names, and those that may be blank.
+_NAMES: dict[type[Record], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    Note: (("project", "kind"), ("status", "source", "external_id", "idempotency_key", "actor")),
+    Message: (("project",), ("speaker", "session", "external_id")),
+    Scene: (("project",), ("session",)),
+    Topic: (("project",), ()),
+    Graph: (("name",), ()),
+    KnowledgeNode: (("title",), ("node_type", "source_ref")),
+    KnowledgeEdge: (("relation",), ("label",)),
+    Fact: (("subject", "predicate"), ()),
+    Event: (("session", "type"), ()),
 }
 
 
@@ -156,9 +173,11 @@ def record_of(line: Line, guard: Guard) -> Incoming:
         record, unknown = parsed(codec.RECORD_TYPES[kind], id_, _redacted(codec.RECORD_TYPES[kind], fields, guard))
         check_json(unknown)
         _check(record)
+        if len(codec.encode(record, unknown)) > LIMITS.line_bytes:
+            raise BadLine("the record is too large")
     except RecursionError:
         raise BadLine("it is nested too deep") from None
-    except (msgspec.ValidationError, InvalidRequest, TypeError, ValueError) as error:
+    except (msgspec.ValidationError, InvalidRequest, TypeError, ValueError, OverflowError) as error:
         raise BadLine(str(error)) from None
     return Incoming(record, unknown)
 
@@ -180,29 +199,27 @@ def _check(record: Record) -> None:
     natural = _NATURAL.get(type(record))
     if natural is not None and natural(record) != record.id:
         raise BadLine(f"the id is not that of this {record.KIND.name.lower()}")
+    names, blank = _NAMES.get(type(record), ((), ()))
+    for field in (*names, *blank):
+        check_name(getattr(record, field), field=field, blank=field in blank)
+    for field in record.__struct_fields__:
+        value = getattr(record, field)
+        if isinstance(value, str) and len(value) > LIMITS.text_bytes // 4 and len(value.encode()) > LIMITS.text_bytes:
+            raise BadLine(f"{field}: {len(value):,} characters are too many")
     match record:
         case Note():
             check_text(record.text, field="text")
-            for field in ("project", "kind"):
-                check_name(getattr(record, field), field=field)
-            for field in ("status", "source", "external_id", "idempotency_key", "actor"):
-                check_name(getattr(record, field), field=field, blank=True)
             check_names(record.tags, field="tags", most=LIMITS.tags, max_chars=LIMITS.tag_chars)
             check_metadata(record.metadata)
             if len(record.links) > LIMITS.links:
                 raise BadLine(f"{len(record.links)} links are too many (allowed: {LIMITS.links})")
-            if record.rev < 1 or record.copies < 1:
-                raise BadLine("revisions and copies are counted from 1")
+            if not (1 <= record.rev <= _MOST and 1 <= record.copies <= _MOST):
+                raise BadLine(f"rev and copies are counted from 1, up to {_MOST:,}")
         case Message():
             check_text(record.text, field="text")
-            check_name(record.project, field="project")
-            for field in ("speaker", "session", "external_id"):
-                check_name(getattr(record, field), field=field, blank=True)
         case NoteRevision():
             check_json(record.before)
-        case Scene() | Topic():
-            check_name(record.project, field="project")
+        case Fact():
+            check_text(record.value, field="value", max_bytes=LIMITS.fact_bytes)
         case Hyperedge() if tuple(sorted(set(record.scenes))) != record.scenes or len(record.scenes) < 2:
             raise BadLine("an association joins at least two scenes, in ascending order")
-    if len(codec.encode(record)) > LIMITS.line_bytes:
-        raise BadLine("the record is too large")

@@ -24,12 +24,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from memhop.api.import_journal import COMMIT_BYTES, COMMIT_RECORDS, Journal, Step
+from memhop.api.import_journal import Journal, Step, in_commits
 from memhop.api.import_lines import BadLine, Incoming, Line, lines, record_of
 from memhop.common.ids import to_hex
 from memhop.repo import codec
@@ -148,7 +149,7 @@ class RecordImport:
                 self._tally.reject(line.place, str(error), line.raw)
             progress(done, 2 * size)
         self._ids.seal()
-        for chunk in self._chunks():
+        for chunk in in_commits(self._sound()):
             done += sum(line.size for line, _ in chunk)
             with self._journal.writing() as step:
                 for line, incoming in chunk:
@@ -157,21 +158,11 @@ class RecordImport:
         self._mend()
         progress(2 * size, 2 * size)
 
-    def _chunks(self) -> Iterator[list[tuple[Line, Incoming]]]:
-        chunk: list[tuple[Line, Incoming]] = []
-        size = 0
+    def _sound(self) -> Iterator[tuple[tuple[Line, Incoming], int]]:
+        """Lines that the first pass found sound, with their bytes."""
         for line in lines(self._path):
-            try:
-                incoming = record_of(line, self._guard)
-            except BadLine:
-                continue  # as the first pass has told
-            if chunk and (len(chunk) == COMMIT_RECORDS or size + line.size > COMMIT_BYTES):
-                yield chunk
-                chunk, size = [], 0
-            chunk.append((line, incoming))
-            size += line.size
-        if chunk:
-            yield chunk
+            with suppress(BadLine):
+                yield (line, record_of(line, self._guard)), line.size
 
     def _take(self, step: Step, line: Line, incoming: Incoming) -> None:
         record, unknown = incoming
@@ -243,7 +234,7 @@ class RecordImport:
             if not self._wins(local, record):
                 return
         if isinstance(local, Note) and isinstance(record, Note):
-            self._revise(step, local, record)
+            self._revise(step, local, record, unknown)
         else:
             step.update(record, unknown)
         self._tally.updated += 1
@@ -276,13 +267,15 @@ class RecordImport:
         self._tally.skip(LOCAL_IS_NEWER if changed(record) < changed(local) else AS_OLD)
         return False
 
-    def _revise(self, step: Step, local: Note, record: Note) -> None:
+    def _revise(self, step: Step, local: Note, record: Note, unknown: dict[str, Any]) -> None:
         """A note becomes the file's version, and what it was is kept as a revision."""
         fields = {
             name: getattr(record, name) for name in Note.__struct_fields__ if name != "id" and name not in _ASIDE[Note]
         }
         store = self._journal.store
-        revise(step.batch, local, act="import", actor=store.actor, now_ms=record.updated_at, **fields)
+        note = revise(step.batch, local, act="import", actor=store.actor, now_ms=record.updated_at, **fields)
+        if unknown:
+            step.batch.put_whole(note, unknown)
         step.changed(local.id)
 
     def _mend(self) -> None:
@@ -295,9 +288,9 @@ class RecordImport:
                 record = self._journal.store.record(id_)
                 if record is not None and any(named in lost for _, named in references(record)):
                     chunk.append(id_)
-            for start in range(0, len(chunk), COMMIT_RECORDS):
+            for some in in_commits((id_, 0) for id_ in chunk):
                 with self._journal.writing() as step:
-                    for id_ in chunk[start : start + COMMIT_RECORDS]:
+                    for id_ in some:
                         self._mend_one(step, id_, lost)
 
     def _mend_one(self, step: Step, id_: int, lost: set[int]) -> None:

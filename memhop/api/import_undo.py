@@ -13,7 +13,7 @@ Where a dream placed a message, and how often a card was used, is no change: som
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,12 +27,15 @@ from memhop.repo.l2_context import Scene, Topic, topics_of
 from memhop.repo.l3_knowledge import edges_in, nodes_of
 from memhop.repo.l4_note import Note
 from memhop.repo.l4_revision import NoteRevision, revise, revision_id
+from memhop.repo.l4_supersession import settle
+from memhop.repo.l7_trajectory import Event, events_of
 from memhop.repo.past import Past
 from memhop.repo.record import Kind, Record
 from memhop.repo.references import references, without
 
 if TYPE_CHECKING:
     from memhop.repo.batch import Batch
+    from memhop.repo.schema import Schemas
     from memhop.repo.store import Store
 
 ERASED = "it was erased since"
@@ -81,7 +84,7 @@ def traces(store: Store, batch_id: int) -> dict[int, Trace]:
     return found
 
 
-def undo(store: Store, number: int) -> Undone:
+def undo(store: Store, number: int, schemas: Schemas) -> Undone:
     """Take an import back.
 
     Raises:
@@ -91,7 +94,7 @@ def undo(store: Store, number: int) -> Undone:
     before = dict(_versions_before(store, found))
     with store.writing() as batch:
         entry = _chosen(store, number)  # nobody else has undone it meanwhile
-        undoing = _Undoing(store, batch, before)
+        undoing = _Undoing(store, batch, before, schemas)
         undoing.take_back(found)
         batch.put(msgspec.structs.replace(batch.find(Import, entry.id) or entry, state="undone"))
         return Undone(undoing.removed, undoing.reverted, undoing.stayed)
@@ -119,12 +122,13 @@ def _versions_before(store: Store, found: dict[int, Trace]) -> Iterator[tuple[in
 
 
 class _Undoing:
-    def __init__(self, store: Store, batch: Batch, before: dict[int, Record]) -> None:
+    def __init__(self, store: Store, batch: Batch, before: dict[int, Record], schemas: Schemas) -> None:
         self.removed = self.reverted = 0
         self.stayed: list[Stayed] = []
         self._store = store
         self._batch = batch
         self._known_before = before
+        self._schemas = schemas
 
     def take_back(self, found: dict[int, Trace]) -> None:
         """Everything at once: what refers to what goes too has not been changed by anybody."""
@@ -147,6 +151,8 @@ class _Undoing:
         erasure = Erasure(self._store, self._batch)
         erasure.erase(asked)
         self.removed = len(erasure.gone)
+        for session in sorted({record.session for record in going.values() if isinstance(record, Event)}):
+            self._reopen(session, erasure.gone)
         self.stayed = [stayed for stayed in self.stayed if stayed.id not in erasure.gone]
         for id_, record in going.items():
             if id_ not in erasure.gone:
@@ -154,11 +160,24 @@ class _Undoing:
         for record, trace in updated:
             self._revert(record, trace)
 
+    def _reopen(self, session: str, gone: Collection[int]) -> None:
+        """A session whose first steps go is listed by the first one that is left."""
+        for _, id_ in self._store.members(events_of(session)):
+            event = None if id_ in gone else self._batch.find(Event, id_)
+            if event is not None:
+                if not event.opens:
+                    self._batch.put(msgspec.structs.replace(event, first=True))
+                return
+
     def _asked(self, going: dict[int, Record]) -> Iterator[int]:
         """The records to be erased; others go with them."""
+
+        def there(other: int) -> bool:
+            return self._store.file.locate(other) is not None
+
         for id_, record in going.items():
             match record.KIND:
-                case Kind.TOPIC if isinstance(record, Topic) and (record.messages or record.children):
+                case Kind.TOPIC if isinstance(record, Topic) and any(map(there, (*record.messages, *record.children))):
                     continue
                 case Kind.SCENE if self._store.places(topics_of(id_), limit=1):
                     continue
@@ -186,8 +205,9 @@ class _Undoing:
                 for name in Note.__struct_fields__
                 if name not in ("id", "rev", "updated_at", "status_at", "act", "actor")
             }
-            store = self._store
-            revise(self._batch, current, act="revert", actor=store.actor, now_ms=store.clock.now_ms(), **fields)
+            actor, now = self._store.actor, self._store.clock.now_ms()
+            note = revise(self._batch, current, act="revert", actor=actor, now_ms=now, **fields)
+            settle(self._batch, current, note, schemas=self._schemas, actor=actor, now_ms=now)
         else:
             self._batch.put(before)
         self.reverted += 1

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memhop.api import results
 from memhop.api.import_journal import Journal, Rejects, Tally
-from memhop.api.import_lines import is_export
+from memhop.api.import_lines import check_header, is_export
 from memhop.api.preview import private_copy
 from memhop.common.config import check_choice, check_flag, check_name, check_path
-from memhop.common.errors import InvalidRequest, StorageError
-from memhop.core.disk import hint_of, reason
+from memhop.common.errors import InvalidRequest
 from memhop.readers import READERS, Reader, detect
+from memhop.readers.source import head_of
 
 if TYPE_CHECKING:
     from memhop.api.redaction import Guard
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 OWN = "memhop"  # the name of the format of exports
 ON_CONFLICT = ("newer", "overwrite", "skip")
-_HEAD_BYTES = 4096
 _NAME_CHARS = 200
 
 
@@ -64,7 +63,7 @@ def import_(
     source = check_path(path, field="path")
     if progress is not None and not callable(progress):
         raise InvalidRequest(f"a {type(progress).__name__} cannot be called", field="progress", allowed="a callable")
-    name, reader = _format(source, format)
+    name, reader = format_of(source, format)
     wanted = Wanted(
         path=source,
         format=name,
@@ -108,25 +107,21 @@ def _run(store: Store, config: Config, guard: Guard, wanted: Wanted, tally: Tall
     return tally.report(None if wanted.dry_run else journal.number, wanted.format, dry_run=wanted.dry_run)
 
 
-def _format(path: Path, asked: str | None) -> tuple[str, Reader | None]:
-    """The name of the format, and who reads it.
+def format_of(path: Path, asked: str | None) -> tuple[str, Reader | None]:
+    """The name of the format of a file or folder, and who reads it; None: it is an export of a memory.
 
     Raises:
         InvalidRequest: no such format, or nobody knows what the file is. StorageError: it cannot be read.
+        BadFormat: an export of a newer version, or none although that was asked for.
     """
     known = (OWN, *(reader.NAME for reader in READERS))
     if asked is not None:
         check_choice(asked, field="format", choices=known)
-    try:
-        head = b""
-        if not path.is_dir():
-            with path.open("rb") as file:
-                head = file.read(_HEAD_BYTES)
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {reason(error)}", hint=hint_of(error)) from error
+    head = head_of(path)
     if asked == OWN or (asked is None and is_export(head)):
         if path.is_dir():
             raise InvalidRequest(f"{path} is a folder", field="path", allowed="an export")
+        check_header(head.partition(b"\n")[0], path)
         return OWN, None
     reader = detect(path) if asked is None else next(reader for reader in READERS if asked == reader.NAME)
     if reader is None:

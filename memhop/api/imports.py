@@ -65,7 +65,7 @@ class Imports(Namespace):
 
         Cost: about 0.2 ms per record; other writers wait.
         """
-        done = undo(self._store, check_int(number, field="number", low=1, high=2**63 - 1))
+        done = undo(self._store, check_int(number, field="number", low=1, high=2**63 - 1), self._db._schemas)
         stayed = [named(one) for one in done.stayed[:_MOST_STAYED]]
         return results.ImportUndone(
             number=number,

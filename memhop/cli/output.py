@@ -190,6 +190,22 @@ class Output:
             with _bar(what, total) as bar:
                 yield lambda: bar.advance(bar.task_ids[0])
 
+    @contextmanager
+    def measured(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """A bar for work that tells how far it is.
+
+        Yields:
+            A function of how much is done and how much there is; 0 of the latter: nobody knows.
+        """
+        if not is_fancy(sys.stderr):
+            yield lambda done, total: None
+            return
+        with _bar(what, 100) as bar:
+            task = bar.task_ids[0]
+            yield lambda done, total: bar.update(
+                task, completed=100 * done // total if total else done, total=100 if total else None
+            )
+
     def _stdout(self) -> Console:
         if self._console is None:
             from rich.console import Console

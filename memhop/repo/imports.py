@@ -13,6 +13,7 @@ import msgspec
 from memhop.common.ids import key_hash
 from memhop.repo.l4_archive import Message
 from memhop.repo.l5_capability import Capability
+from memhop.repo.l7_trajectory import Event
 from memhop.repo.record import Count, Id, Kind, Listing, Ms, Record, all_of, label
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 State = Annotated[int, msgspec.Meta(ge=1)]  # a hash
 
 # Fields that change by themselves and say nothing of what somebody did to the record: where a dream placed a message,
-# how often a card was used.
+# whether a step is the first one left, how often a card was used.
 _LIVING: dict[type[Record], dict[str, Any]] = {
     Message: {"scene": 0, "topic": 0},
+    Event: {"first": False},
     Capability: {"trigger_count": 0, "success_count": 0, "last_triggered": 0},
 }
 

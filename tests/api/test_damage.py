@@ -188,7 +188,7 @@ def test_a_damaged_memory_goes_on_working(tmp_path: Path, original: Original) ->
 
 NOT_WRITTEN = {
     Kind.CAPABILITY, Kind.TOKEN_SLAB, Kind.TOKEN_BASIS, Kind.CONTEXT_SLAB, Kind.PROFILE_LINE,
-    Kind.DREAM, Kind.DREAM_STEP, Kind.SPENDING, Kind.MAINTENANCE, Kind.IMPORT, Kind.IMPORT_STEP,
+    Kind.DREAM, Kind.DREAM_STEP, Kind.SPENDING, Kind.MAINTENANCE,
 }  # fmt: skip
 
 
@@ -197,7 +197,11 @@ def test_one_damaged_record_of_each_kind_stops_nothing(tmp_path: Path, kind: Kin
     """One rotten byte in the record of a vector space, a usage counter or a slab made every recall, every commit or
     every checkpoint raise Corrupt; a checkpoint that is due is taken by `remember`, which then raised as well."""
     path = tmp_path / "a.meh"
+    with memory(tmp_path / "other.meh") as db:
+        db.remember("a canoe in the loft")
+        db.export(tmp_path / "other.jsonl")
     with memory(path, embedder=HashEmbedder(16)) as db:
+        db.import_(tmp_path / "other.jsonl")
         for number, text in enumerate(("marine epoxy", "yacht varnish", "epoxy or varnish?")):
             db.search(text, NOW - 9 * HOUR * 24 + number * HOUR * 24, session=f"s{number}")
         _fill(db)
@@ -234,6 +238,8 @@ def test_one_damaged_record_of_each_kind_stops_nothing(tmp_path: Path, kind: Kin
         assert db.backfill().reason is None
         damaged = [page.damaged for page in (db.notes.list(tier="all"), db.archive.list(), db.scenes.list())]
         assert damaged == [int(kind is listed) for listed in (Kind.NOTE, Kind.MESSAGE, Kind.SCENE)]
+        assert db.imports.list().damaged == int(kind is Kind.IMPORT)
+        assert db.import_(tmp_path / "other.jsonl").rejected == 0
         db.stats()
         assert db.checkpoint()
         if kind not in (Kind.SPACE, Kind.GRAPH, Kind.KNOWLEDGE, Kind.USAGE, Kind.HYPEREDGE, Kind.EMBED_FAILURE):

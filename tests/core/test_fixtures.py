@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memhop import HashEmbedder
+from memhop import HashEmbedder, NotFound
 from memhop.core.meh_file import MehFile, Write
+from memhop.repo.l4_revision import NoteRevision
 from memhop.repo.record import Kind
+from memhop.repo.upkeep import Maintenance
 from memhop.repo.vectors import TokenBasis
 from tests.support.lives import CARD, TOKEN_SPACE, kinds_of
 from tests.support.make_fixture import (
@@ -22,6 +24,7 @@ from tests.support.make_fixture import (
     FIXTURES,
     FULL,
     META,
+    NOTES,
     RECORDS,
     SECTION,
     build,
@@ -128,11 +131,30 @@ def test_a_memory_that_has_dreamt_says_what_it_said(tmp_path: Path) -> None:
         ]
 
 
+def test_notes_with_a_life_say_what_they_said(tmp_path: Path) -> None:
+    path = tmp_path / "v1-notes.meh"
+    shutil.copy(NOTES, path)
+    with memory(path) as db:
+        assert kinds_of(db) >= NEWER
+        assert db.verify(deep=True).ok
+        (entry,) = db.imports.list().items
+        assert (entry.number, entry.format, entry.source, entry.state) == (1, "memhop", "other.jsonl", "done")
+        shed, loft = (db.recall(word, layers=["notes"]).hits[0] for word in ("kayak", "canoe"))
+        assert db.notes.get(shed.id).rev == 2
+        (revision,) = db._store.scan(NoteRevision)
+        assert revision.before["text"] == "a kayak in the garage"
+        assert [upkeep.trashed for upkeep in db._store.scan(Maintenance)] == [1]
+        db.imports.undo(1)
+        with pytest.raises(NotFound):
+            db.notes.get(loft.id)
+        assert db.notes.get(shed.id).text == "a kayak in the shed"
+
+
 def test_vectors_of_tokens_are_what_they_were(tmp_path: Path) -> None:
     path = tmp_path / "v1-contexts.meh"
     shutil.copy(CONTEXTS, path)
     with memory(path, embedder=HashEmbedder(16)) as db:
-        assert kinds_of(db) == set(Kind) - LATER, "a kind of which this fixture holds no record"
+        assert kinds_of(db) == set(Kind) - LATER - NEWER, "a kind of which this fixture holds no record"
         assert db.verify(deep=True).ok
         rows = dict(db._store.views.contexts(TOKEN_SPACE).contents())
         ids = np.array([3, 5, 8], "<u4").tobytes()

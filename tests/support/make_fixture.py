@@ -6,18 +6,20 @@ v1-chained.meh is made of plain frames; what is in it is told by `RECORDS`, so t
 second copy. v1.meh is the same from the time when a manifest did not name the one before it. v1-contexts.meh is a
 memory that holds every kind of record, in two segments and a tail; see `lives`. v1-full.meh is the same from the time
 before vectors of tokens were stored. v1-dreams.meh is a memory that has dreamt, with the kinds that v1-contexts.meh
-lacks.
+lacks. v1-notes.meh holds revisions of a note, an import and upkeep.
 """
 
 from __future__ import annotations
 
+import tempfile
 from array import array
 from pathlib import Path
 
 from memhop.core.meh_file import DELETED, MehFile, Write
 from memhop.repo.dreams import Spending, spending_id
+from memhop.repo.upkeep import Maintenance, maintenance_id
 from tests.support import lives
-from tests.support.memories import DAY, HOUR, NOW
+from tests.support.memories import DAY, HOUR, NOW, memory
 from tests.support.simulated_disk import SimulatedDisk
 from tests.support.workload import NOTE, PATH, TURN, Records, clock, text
 
@@ -26,6 +28,7 @@ FIXTURE = FIXTURES / "v1-chained.meh"
 FULL = FIXTURES / "v1-full.meh"
 CONTEXTS = FIXTURES / "v1-contexts.meh"
 DREAMS = FIXTURES / "v1-dreams.meh"
+NOTES = FIXTURES / "v1-notes.meh"
 BATCHES = [
     [Write(NOTE, 1, text(1, 100)), Write(TURN, 1000, "Zürich, 上周, 🎈".encode())],
     [Write(NOTE, 2, text(2, 3000)), Write(NOTE, 3, b"")],
@@ -91,8 +94,26 @@ def build_dreams() -> bytes:
     return disk.bytes_of(PATH)
 
 
+def build_notes() -> bytes:
+    """A memory with a note that was reworded, notes that were imported, and a run of upkeep, across a checkpoint."""
+    disk = SimulatedDisk(seed=4)
+    with tempfile.TemporaryDirectory() as folder:
+        with memory(Path(folder, "other.meh")) as other:
+            other.remember("a canoe in the loft", at=NOW - DAY)
+            other.remember("paddles behind the door", at=NOW - DAY, kind="fact")
+            other.export(Path(folder, "other.jsonl"))
+        with lives.start(disk) as db:
+            for place in ("garage", "shed"):
+                db.remember(f"a kayak in the {place}", external_id="kayak", at=NOW - HOUR)
+            db.checkpoint()
+            db.import_(Path(folder, "other.jsonl"))
+            with db._store.writing() as batch:
+                batch.put(Maintenance(at=NOW, trashed=1), maintenance_id())
+    return disk.bytes_of(PATH)
+
+
 if __name__ == "__main__":
-    for path, made in ((FIXTURE, build), (CONTEXTS, build_full), (DREAMS, build_dreams)):
+    for path, made in ((FIXTURE, build), (CONTEXTS, build_full), (DREAMS, build_dreams), (NOTES, build_notes)):
         if not path.exists():
             path.write_bytes(made())
             print(f"{path}: {path.stat().st_size} bytes")
