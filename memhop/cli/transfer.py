@@ -96,7 +96,10 @@ def import_(
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in an export, or what another program exported. Exit code 1: some of it was rejected, the rest is stored."""
+    """Take in an export, or what another program exported; the file is created if there is none.
+
+    Exit code 1: some of it was rejected, the rest is stored.
+    """
     from memhop.api.importing import format_of
 
     with reporting(as_json=as_json) as out:
