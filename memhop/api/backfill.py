@@ -55,7 +55,9 @@ def pending(store: Store, embedder: Embedder | None, *, model: bool = False) -> 
         with store.lock:
             keywords = store.views.groups.count(UNREFINED)
     if embedder is None:
-        nothing = Pending(space=None, without_vector=0, failed=0, next_retry_at=None, last_reason=None)
+        with store.lock:
+            waiting = len(_waiting(store, None, Kept.NOTHING))
+        nothing = Pending(space=None, without_vector=waiting, failed=0, next_retry_at=None, last_reason=None)
         return replace(nothing, keywords=keywords)
     space = space_of(store, embedder)
     with store.lock:

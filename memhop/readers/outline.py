@@ -123,8 +123,6 @@ def _lines(body: str) -> Iterator[tuple[str, bool]]:
 
 
 def _typed(item: str) -> Relation | None:
-    if _FORCED.search(item):
-        return None
     found = _TYPED.match(item)
     return Relation(found[1] or found[2], _target(found[3])) if found else None
 

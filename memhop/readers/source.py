@@ -181,7 +181,7 @@ def _walk(root: Path) -> list[str]:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.is_symlink() or entry.name.startswith("."):
+                    if entry.name.startswith("."):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         if depth < DEEPEST:

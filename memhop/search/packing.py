@@ -56,7 +56,7 @@ class Packed(NamedTuple):
 
 def visible(text: str) -> str:
     """The text without characters that nobody sees, line ends and blanks kept."""
-    return _UNSEEN.sub("", text)
+    return text if text.isascii() and text.isprintable() else _UNSEEN.sub("", text)
 
 
 def shown(text: str) -> str:

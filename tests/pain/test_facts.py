@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memhop import DB, InvalidRequest, NotFound
-from memhop.search import recall
+from memhop.search import layer_order
 from tests.support.memories import DAY, NOW, distract, every, memory, texts
 
 
@@ -60,7 +60,7 @@ def test_row_56_the_later_one_first_the_older_one_marked(tmp_path: Path) -> None
 
 def test_row_57_without_the_resolver_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Conflict resolution was advertised and never called. Turned off, the words decide, and they say the opposite."""
-    monkeypatch.setattr(recall, "_in_force", lambda fused, *_: fused)
+    monkeypatch.setattr(layer_order, "_in_force", lambda fused, *_: fused)
     with memory(tmp_path / "a.meh") as db:
         assert [superseded for _, superseded in diet(db)] == [True, False]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memhop import DB, HashEmbedder
+from memhop import DB, HashEmbedder, InvalidRequest
 from tests.support.embedders import DIM, MISBEHAVIOURS, Scripted
 from tests.support.memories import DAY, HOUR, NOW, distract, every, memory, texts
 
@@ -28,6 +28,22 @@ def test_row_31_a_blank_question_finds_nothing(tmp_path: Path, query: str, model
 
 
 FILTERS: tuple[dict[str, Any], ...] = ({}, {"project": "default"}, {"alpha": 1.0}, {"tier": "all"}, {"fusion": "rrf"})
+
+
+@pytest.mark.parametrize("text", ["", "\n\t", "  ", "\u200b", None, {}])
+def test_row_32_a_text_that_says_nothing_is_refused(tmp_path: Path, text: Any) -> None:
+    """It was stored, or reported as stored, with no id."""
+    with memory(tmp_path / "a.meh") as db:
+        for call in (
+            lambda: db.remember(text),
+            lambda: db.remember_many([text]),
+            lambda: db.remember_many([{"text": text}]),
+            lambda: db.archive.append_many([{"text": text}]),
+            lambda: db.search(text),
+        ):
+            with pytest.raises(InvalidRequest):
+                call()
+        assert db.stats().records == {}
 
 
 @pytest.mark.parametrize("piece", ["it's", "gateway/run.py", "user@host", "a,b", "why?", "e=mc2", "#tag", "[x]"])

@@ -166,6 +166,13 @@ def test_claude_memories_and_projects_become_notes_of_the_project(tmp_path: Path
     assert len(messages(found)) == 3
 
 
+def test_claude_messages_without_blocks_have_their_text(tmp_path: Path) -> None:
+    said = [{"uuid": "m", "sender": "human", "text": "only here"}, {"uuid": "n", "sender": "assistant", "text": ""}]
+    found = read_claude(tmp_path, [{"uuid": "u", "created_at": "2026-09-01", "chat_messages": said}])
+    assert [(item.text, item.at) for item in messages(found)] == [("only here", 1_788_220_800_000)]
+    assert skipped(found) == ["no text"]
+
+
 def test_claude_lines_are_read(tmp_path: Path) -> None:
     path = tmp_path / "conversations.jsonl"
     path.write_bytes(jsonl(*CLAUDE) + b"{broken\n" + jsonl(*CLAUDE))

@@ -57,6 +57,14 @@ def test_an_object_comes_out_member_by_member(whole: dict[str, Any], step: int) 
     assert [(item.key, item.value) for item in found] == wanted
 
 
+@pytest.mark.parametrize("step", [1, 2, 3, 7])
+def test_quotes_and_escapes_may_fall_on_the_edge_of_a_chunk(step: int) -> None:
+    items = ['"', "\\", '\\"', 'a\\\\"]}{[,', {'"k\\': ['"', "\\"]}, "é\U0001f600"]
+    for ascii_only in (True, False):
+        data = json.dumps(items, ensure_ascii=ascii_only).encode()
+        assert values(records(Slow(data, step), "item")) == items
+
+
 def test_lines_and_values_that_follow_each_other() -> None:
     rows = [{"a": 1}, {"b": [2]}, {"c": "x\ny"}]
     data = "\n\n".join(map(json.dumps, rows)).encode()
@@ -94,7 +102,13 @@ def test_half_surrogate_pairs_are_replaced() -> None:
 @pytest.mark.parametrize("make", [lambda big: b'[{"a":"' + big + b'"},2]', lambda big: b'{"a":"' + big + b'"}\n2\n'])
 def test_an_item_too_long_is_passed_over(make: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "MOST_BYTES", 3_000_000)
-    found = list(parsed(records(io.BytesIO(make(b"x" * 4_000_000)), "item")))
+    data = io.BytesIO(make(b"x" * 20_000_000))
+    tracemalloc.start()
+    try:
+        found = list(parsed(records(data, "item")))
+        assert tracemalloc.get_traced_memory()[1] < 14_000_000, "it is not kept while it is passed over"
+    finally:
+        tracemalloc.stop()
     assert [item.value for item in found if isinstance(item, Parsed)] == [2]
     (bad,) = [item for item in found if isinstance(item, Rejected)]
     assert bad.reason == "longer than 3,000,000 bytes"

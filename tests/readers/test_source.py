@@ -156,6 +156,15 @@ def test_a_folder_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         source.members(tmp_path)
 
 
+def test_a_folder_has_a_depth(tmp_path: Path) -> None:
+    deep = tmp_path
+    for _ in range(source.DEEPEST + 2):
+        (deep / "x.md").write_text("- x", "utf-8")
+        deep /= "d"
+        deep.mkdir()
+    assert len(source.members(tmp_path)) == source.DEEPEST + 1
+
+
 def test_symbolic_links_within_a_folder_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "s.jsonl").write_bytes(samples.TRANSCRIPT)

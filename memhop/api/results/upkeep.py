@@ -9,7 +9,7 @@ from memhop.api.results.base import Result
 
 @dataclass(frozen=True, slots=True)
 class Pending(Result):
-    """Work that waits for a model. `space` is None when no embedder is configured.
+    """Work that waits for a model. `space` is None when no embedder is configured; then every text waits for one.
 
     `keywords` counts turns whose keywords no model has refined; 0 without one.
     """
