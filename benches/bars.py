@@ -178,6 +178,12 @@ BARS: Final = (
     Bar("remember at 1M / at 10k", True, 1.2, Figure(
         _speed("remember, durable", 1_000_000, file="speed-full"),
         over=_speed("remember, durable", 10_000, file="speed-full"))),
+    Bar("a brief of 10 projects, 50k notes, CPU ms", True, 20, Figure(
+        _at("briefs", "sizes", "50000", "brief", "cpu_p50"))),
+    Bar("    a count by GROUP BY in SQLite", True, 20, Figure(
+        _at("briefs", "sizes", "50000", "SQLite GROUP BY", "cpu_p50")), judged=False),
+    Bar("a brief at 50k / at 1k", True, 3, Figure(
+        _at("briefs", "sizes", "50000", "brief", "cpu_p50"), over=_at("briefs", "sizes", "1000", "brief", "cpu_p50"))),
     Bar("longest batch of 100 while upkeep goes on, 1M, wall ms", True, 50, Figure(
         _at("speed-full", "pauses", "ms", "batch_wall_longest"))),
     Bar("longest recall while upkeep goes on, 1M, wall ms", True, 50, Figure(

@@ -114,7 +114,8 @@ class Summaries(Namespace):
         Raises:
             InvalidRequest: an argument does not do.
         """
-        given = {"project": project, "text": text, "tags": list(tags), "metadata": metadata}
+        labels = list(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else tags
+        given = {"project": project, "text": text, "tags": labels, "metadata": metadata}
         values, redacted = self._db._guard.metadata(given, field="")
         name = check_project(values["project"])
         values |= {"kind": SUMMARY_KIND, "project": name}
@@ -167,7 +168,7 @@ class _Template:
         lines = [f"- active: {counted}"]
         if self._summary is not None:
             since = to_iso(self._summary.created_at)
-            lines.append(f"- {total:,} changes since the summary of {since} ({to_hex(self._summary.id)})")
+            lines.append(f"- changes since the summary of {since} ({to_hex(self._summary.id)}): {total:,}")
         return lines
 
     def _open(self) -> list[str]:

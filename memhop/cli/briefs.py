@@ -19,8 +19,10 @@ from memhop.cli.arguments import (
     typed,
 )
 from memhop.cli.call import Call, run
+from memhop.cli.exit_codes import reporting
 from memhop.cli.groups import group_of
-from memhop.cli.output import Output, when
+from memhop.cli.memory import open_memory
+from memhop.cli.output import Output, cells, when
 from memhop.common.config import check_text
 from memhop.common.errors import NotFound
 
@@ -76,13 +78,14 @@ def _show_project(out: Output, one: results.ProjectBrief) -> None:
     others = [f"{one.tiers[tier]:,} {tier}" for tier in ("archived", "trashed") if one.tiers[tier]]
     others += [f"{one.messages:,} messages"] if one.messages else []
     others += [f"{one.retiring:,} retire within 7 days"] if one.retiring else []
-    out.say((one.project, "bold"), f": {'; '.join((kinds, *others))}")
+    name = out.shorten(one.project, 30)
+    out.say((name, "bold"), ": " + out.shorten("; ".join((kinds, *others)), _COLUMNS - 2 - cells(name)))
     if one.summary is not None:
-        since = f", {one.summary.changes:,} changes since" if one.summary.stale else ""
+        since = f", {_changes(one.summary.changes)} since" if one.summary.stale else ""
         out.say(f"  summary of {when(one.summary.created_at)} ({one.summary.id}){since}")
         out.say("    " + out.shorten(one.summary.text, _COLUMNS - 4))
     for items in one.open:
-        _items(out, f"open {items.kind}: {items.count:,}", items.newest)
+        _items(out, f"open {out.shorten(items.kind, 40)}: {items.count:,}", items.newest)
     _items(out, "decisions", one.decisions)
 
 
@@ -119,7 +122,7 @@ def _show_check(out: Output, found: results.SummaryCheck) -> None:
             out.raw(found.text)
         return
     listed = f", the newest {len(found.changes):,} are listed" if found.truncated else ""
-    out.say(f"{found.total:,} changes{listed}")
+    out.say(f"{_changes(found.total)}{listed}")
     rows = []
     for change in found.changes:
         moved = f"{change.status_before} -> {change.status}" if change.status_before else change.status or ""
@@ -130,6 +133,10 @@ def _show_check(out: Output, found: results.SummaryCheck) -> None:
     out.raw(found.template or "")
 
 
+def _changes(count: int) -> str:
+    return f"{count:,} change" + "s" * (count != 1)
+
+
 def save(
     text: Annotated[str, typer.Argument(help="The summary; - reads it from standard input.")],
     project: OneProject = _DEFAULT,
@@ -137,7 +144,7 @@ def save(
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Store a summary, in place of the one before."""
+    """Store a summary, in place of the one before; the file is created if there is none."""
     words = ""
 
     def read() -> None:
@@ -175,22 +182,22 @@ def maintain(
     as_json: JsonOption = False,
 ) -> None:
     """Send to the trash, and erase, what the settings no longer keep."""
+    with reporting(as_json=as_json) as out:
+        opened = open_memory(out, file, wait=wait, purpose="memhop maintain", retains=False)
+        with out.progress("looking after it"), opened as db:
+            done = db.maintain(dry_run=dry_run)
+        if as_json:
+            out.json(done.to_dict())
+        else:
+            _show_maintained(out, done)
 
-    def show(out: Output, done: results.Maintained) -> None:
-        would = "would go" if dry_run else "went"
-        out.say(
-            f"{done.trashed_count:,} notes {would} to the trash, {done.erased_count:,} {would} for good: {done.reason}"
-        )
-        if done.pinned or done.summaries:
-            out.say(f"old enough, and kept: {done.pinned:,} pinned, {done.summaries:,} newest summaries")
-        for heading, notes in (("to the trash", done.trashed), ("for good", done.erased)):
-            if notes:
-                rows = [(n.id, f"{n.age_days:,}", out.shorten(n.kind, 20), out.shorten(n.project, 28)) for n in notes]
-                out.table((heading, "days", "kind", "project"), rows, right=(1,))
 
-    run(
-        Call("maintain", file, as_json, wait),
-        lambda db: db.maintain(dry_run=dry_run),
-        show,
-        doing="looking after it",
-    )
+def _show_maintained(out: Output, done: results.Maintained) -> None:
+    did = "would go" if done.dry_run else "went"
+    out.say(f"{done.trashed_count:,} notes {did} to the trash, {done.erased_count:,} {did} for good: {done.reason}")
+    if done.pinned or done.summaries:
+        out.say(f"old enough, and kept: {done.pinned:,} pinned, {done.summaries:,} newest summaries")
+    for heading, notes in (("to the trash", done.trashed), ("for good", done.erased)):
+        if notes:
+            rows = [(n.id, f"{n.age_days:,}", out.shorten(n.kind, 20), out.shorten(n.project, 28)) for n in notes]
+            out.table((heading, "days", "kind", "project"), rows, right=(1,))

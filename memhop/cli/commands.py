@@ -135,7 +135,9 @@ def recall(
         moment = moment_of(ctx)
         if backfill and moment is not None:
             raise InvalidRequest("the past cannot be written to", field="--backfill", allowed="without `memhop at`")
-        opened = open_memory(out, file, wait=wait, purpose="memhop recall", embedder=chosen, moment=moment)
+        opened = open_memory(
+            out, file, wait=wait, purpose="memhop recall", embedder=chosen, moment=moment, retains=False
+        )
         with out.progress("looking"), opened as db:
             if backfill:
                 report = db.backfill()
@@ -190,7 +192,7 @@ def stats(
 ) -> None:
     """Counts and sizes, and what uses the space."""
     with reporting(as_json=as_json) as out:
-        opened = open_memory(out, file, wait=wait, purpose="memhop stats", moment=moment_of(ctx))
+        opened = open_memory(out, file, wait=wait, purpose="memhop stats", moment=moment_of(ctx), retains=False)
         with out.progress("counting"), opened as db:
             found = db.stats()
         if as_json:

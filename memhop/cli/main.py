@@ -14,6 +14,7 @@ import typer.main
 from memhop.cli import (
     asking,
     backup,
+    briefs,
     capability,
     commands,
     completion,
@@ -31,6 +32,7 @@ from memhop.cli import (
     notes,
     past,
     profile,
+    projects,
     scenes,
     topics,
     trajectory,
@@ -57,6 +59,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "show": asking.show,
     "usage": asking.usage,
     **notes.COMMANDS,
+    "brief": briefs.brief,
     "forget": erase.forget,
     "purge": erase.purge,
     "search": turns.search,
@@ -67,6 +70,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "backfill": filling.backfill,
     "export": transfer.export,
     "import": transfer.import_,
+    "maintain": briefs.maintain,
     "stats": commands.stats,
     "doctor": doctor.doctor,
     "verify": upkeep.verify,
@@ -77,6 +81,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
 }
 _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "at": past.build_group,
+    "projects": projects.build_group,
+    "summary": briefs.build_group,
     "messages": messages.build_group,
     "scenes": scenes.build_group,
     "topics": topics.build_group,

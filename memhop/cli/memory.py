@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,7 @@ def open_memory(
     embedder: Embedder | None = None,
     llm: memhop.OpenAIChat | None = None,
     moment: str | None = None,
+    retains: bool = True,
 ) -> Iterator[memhop.DB]:
     """A memory for one command. What had to be mended is told, at once or, where writing mended it, at the end.
 
@@ -47,6 +49,7 @@ def open_memory(
         wait: Seconds a write waits for its turn. Reading never waits. None: for commands that do not write.
         create: Whether a missing file is created.
         mode, embedder, llm: As for `DB.open`. The rest of what it takes is in the settings.
+        retains: Retention is looked after by itself if it is overdue; not by commands that only look.
         moment: As it was then, for reading alone; see `parse_moment`. None: as it is.
 
     Raises:
@@ -60,6 +63,8 @@ def open_memory(
             f"there is no memory {path}", field="file", hint="see --file, or begin one with: memhop remember TEXT"
         )
     config = settings()
+    if wait is None or not retains:
+        config = replace(config, retention=replace(config.retention, every_hours=0.0))
     if then is not None:
         with DB.open(path, mode="read", embedder=embedder, config=config) as now, now.at(then) as db:
             yield db

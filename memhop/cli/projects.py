@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,10 +19,9 @@ from memhop.cli.arguments import (
     YesOption,
     typed,
 )
-from memhop.cli.call import Call, run, show_page, whole_id
+from memhop.cli.call import Call, confirmed, run, show_page, whole_id
 from memhop.cli.groups import group_of
 from memhop.cli.output import Output, when
-from memhop.common.errors import InvalidRequest
 
 if TYPE_CHECKING:
     import memhop
@@ -186,13 +184,6 @@ def purge(
 ) -> None:
     """Erase all that is in a project for good."""
 
-    def confirm() -> None:
-        if yes:
-            return
-        if not sys.stdin.isatty():
-            raise InvalidRequest("nobody can be asked", field="--yes", allowed="--yes where input is no terminal")
-        typer.confirm(f"Erase all that is in {typed(name)!r} for good?", abort=True, err=True)
-
     def show(out: Output, done: results.ProjectPurged) -> None:
         out.say(("purged", "green"), f" {done.count:,} notes and {done.messages:,} messages: {done.reason}")
 
@@ -201,7 +192,7 @@ def purge(
         lambda db: db.projects.purge(typed(name), force=force),
         show,
         doing="purging",
-        before=confirm,
+        before=lambda: confirmed(f"Erase all that is in {typed(name)!r} for good?", yes),
     )
 
 
@@ -216,10 +207,11 @@ def _show_moved(out: Output, done: results.Moved) -> None:
         )
         if size or what == "notes"
     ]
-    out.say(("moved" if done.changed and not done.dry_run else "unchanged", "green"), f" {', '.join(counts)}")
-    out.say(done.reason)
+    did = "unchanged" if not done.changed else "would move" if done.dry_run else "moved"
+    out.say((did, "green"), f" {', '.join(counts)}")
+    out.say(out.shorten(done.reason, 80))
     for remark in done.remarks:
-        out.say(remark)
+        out.say(out.shorten(remark, 80))
     if done.restatused:
         rows = [(one.id, out.shorten(one.kind, 20), one.before or "-", one.after or "-") for one in done.restatused]
         out.table(("note", "kind", "status was", "is"), rows)

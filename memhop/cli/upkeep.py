@@ -27,7 +27,7 @@ def verify(
 ) -> None:
     """Check every byte of the file. Exit code 1: something is wrong; see `memhop repair`."""
     with reporting(as_json=as_json) as out:
-        with out.progress("checking"), open_memory(out, file, wait=wait, purpose="memhop verify") as db:
+        with out.progress("checking"), open_memory(out, file, wait=wait, purpose="memhop verify", retains=False) as db:
             report = db.verify(deep=deep)
         show_verified(out, report)
 

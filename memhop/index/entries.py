@@ -125,6 +125,17 @@ class EntryPart:
             return 0
         return -1 if self._removed is not None and self._removed[at] else 1
 
+    def last(self, key: int) -> Signed | None:
+        """The key's last entry."""
+        row = self._row(key)
+        if row is None:
+            return None
+        begin, end = self._range(row)
+        if begin == end:
+            return None
+        sign = -1 if self._removed is not None and self._removed[end - 1] else 1
+        return self._orders[end - 1], self._ids[end - 1], sign
+
     def entries(self, key: int, after: Member | None, descending: bool) -> Iterator[Signed]:
         """The key's entries behind `after`, in order."""
         row = self._row(key)

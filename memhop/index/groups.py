@@ -133,6 +133,14 @@ class Groups:
 
     def last(self, key: int) -> Member | None:
         """The member with the highest order; None when there are none."""
+        ends = [end for part in self._parts if (end := part.last(key)) is not None]
+        if delta := self._delta.get(key):
+            ends.append(delta[-1])
+        if not ends:
+            return None
+        place = max(ends)[:2]
+        if sum(end[2] for end in ends if end[:2] == place) > 0:  # all that is said of it stands at an end
+            return place
         return next(self._members(key, None, True), None)
 
     def seal(self, first_part: int) -> Sections:

@@ -54,11 +54,12 @@ def changed_since(store: Store, states: Iterable[State], summary: Note) -> Itera
 
     Cost: by what is taken from it.
     """
+    place = _place(store, summary)
     others = (store.members(state.group, descending=True) for state in _others(states))
     for at, id_ in merge(*others, reverse=True):
         if at < summary.created_at:
             return
-        if at > summary.created_at or _behind(store, id_, summary):
+        if at > summary.created_at or _stands_behind(store, id_, place):
             yield id_
 
 
@@ -66,7 +67,7 @@ def count_changed(store: Store, states: Iterable[State], summary: Note) -> int:
     """How many `changed_since` would give. Cost: looks at each of the summary's millisecond."""
     others = list(_others(states))
     since = summary.created_at
-    later = 0
+    later, place = 0, _place(store, summary)
     with store.lock:
         groups = store.views.groups
         for state in others:
@@ -74,7 +75,7 @@ def count_changed(store: Store, states: Iterable[State], summary: Note) -> int:
                 after = groups.count(state.group, since=since + 1)
                 same = groups.count(state.group, since=since) - after
                 places = groups.page(state.group, after=(since, -1), limit=same) if same else ()
-                later += after + sum(_behind(store, id_, summary) for _, id_ in places)
+                later += after + sum(_stands_behind(store, id_, place) for _, id_ in places)
     return later
 
 
@@ -82,6 +83,12 @@ def _others(states: Iterable[State]) -> Iterator[State]:
     return (state for state in states if state.kind != SUMMARY_KIND)
 
 
-def _behind(store: Store, id_: int, summary: Note) -> bool:
-    ours, theirs = store.file.locate(summary.id), store.file.locate(id_)
-    return summary.rev > 1 or ours is None or theirs is None or theirs[1] > ours[1]
+def _place(store: Store, summary: Note) -> int:
+    """Where a summary was saved in the log; 0, in front of everything, where it stands there no more."""
+    located = store.file.locate(summary.id)
+    return located[1] if located is not None and summary.rev == 1 else 0
+
+
+def _stands_behind(store: Store, id_: int, place: int) -> bool:
+    located = store.file.locate(id_) if place else None
+    return located is None or located[1] > place

@@ -1,12 +1,13 @@
 """Which projects there are, and what is in them: read from the groups of notes and messages, which count by themselves.
 
-Names of projects compare without case; a project is shown as its members spell it, and as the first of them does
-where they differ.
+Names of projects compare without case; a project is shown as its members spell it, and as one of them does where they
+differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memhop.repo.l4_archive import Message
@@ -54,16 +55,22 @@ def states(store: Store, project: str | None = None) -> list[State]:
 
 def _state(store: Store, key: int) -> State | None:
     groups = store.views.groups
-    for _, id_ in groups.page(key, limit=_TRIES):
+    newest = groups.last(key)
+    if newest is None:
+        return None
+    for _, id_ in chain((newest,), _others(store, key)):
         note = store.readable(Note, id_)
         if note is None:
             continue
         if state_of(note.project, note.tier, note.kind, note.status) != key:
             return None  # another group, whose key happens to lie here
-        last = groups.last(key)
-        assert last is not None
-        return State(note.project, Tier(note.tier), note.kind, note.status, groups.count(key), key, last[0])
+        return State(note.project, Tier(note.tier), note.kind, note.status, groups.count(key), key, newest[0])
     return None
+
+
+def _others(store: Store, key: int) -> Iterator[tuple[int, int]]:
+    """Members that are read where the newest is damaged."""
+    yield from store.views.groups.page(key, limit=_TRIES)
 
 
 def spelled(store: Store, project: str, known: Iterable[str] = ()) -> str:

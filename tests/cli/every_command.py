@@ -14,6 +14,7 @@ from memhop.common.clock import ManualClock
 from tests.support.memories import DAY, NOW
 
 WORDS = "Mara keeps sourdough in Ghent; 我们住在鼓浪屿 ✓ \u202e"  # what cp1252 and ASCII have no signs for
+PROJECT = "a project of a quite considerable name, 鼓浪屿 ✓"
 WITHOUT_FILE = frozenset({"completion", "instructions", "demo"})  # and the groups below
 GROUPS_WITHOUT_FILE = ("config ", "models ", "backup verify")
 
@@ -26,6 +27,7 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "backup make": ("{folder}/copy.meh",),
     "backup restore": None,
     "backup verify": None,
+    "brief": (),
     "capability activate": ("bake-bread",),
     "capability delete": ("bake-bread", "--yes"),
     "capability deprecate": ("bake-bread",),
@@ -74,6 +76,7 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "link": ("{note}", "{archived}", "--type", "supersedes"),
     "links": ("{pinned}",),
     "list": ("--tier", "all"),
+    "maintain": ("--dry-run",),
     "messages append": (WORDS,),
     "messages list": (),
     "messages show": ("{message}",),
@@ -87,6 +90,14 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "profile history": (),
     "profile set": ("name=Ada", "preferences.tea=green"),
     "profile show": (),
+    "projects count": ("default",),
+    "projects list": (),
+    "projects merge": ("{project}", "default"),
+    "projects purge": ("{project}", "--force", "--yes"),
+    "projects reassign": ("{note}", "--to", "鼓浪屿"),
+    "projects rename": ("default", "鼓浪屿"),
+    "projects schema": ("default",),
+    "projects trash": ("default",),
     "purge": ("--yes",),
     "recall": ("sourdough",),
     "remember": (WORDS,),
@@ -104,6 +115,9 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "search": (WORDS,),
     "show": ("{note}", "--query", "sourdough"),
     "stats": (),
+    "summary check": (),
+    "summary save": (WORDS,),
+    "summary show": (),
     "topics delete": ("{topic}", "--yes"),
     "topics list": ("{scene}",),
     "topics merge": ("{topic}", "{other_topic}"),
@@ -144,6 +158,9 @@ def fill(path: Path) -> dict[str, str]:
     clock = ManualClock(NOW)
     with DB.open(path, clock=clock) as db:
         note = db.remember(WORDS, tags=["bread"])
+        db.remember(WORDS, project=PROJECT, kind="bug", status="in_progress")
+        db.remember(WORDS, project=PROJECT, kind="decision")
+        db.summary.save("default", WORDS)
         trashed, archived = db.remember("what is in the trash"), db.remember("what is put aside")
         db.forget(trashed.id)
         db.notes.archive(archived.id)
@@ -173,6 +190,7 @@ def fill(path: Path) -> dict[str, str]:
             "archived": archived.id,
             "pinned": pinned.id,
             "export": str(export),
+            "project": PROJECT,
             "message": turns[0].message_id,
             "scene": turns[0].scene_id,
             "other_scene": other.scene_id,

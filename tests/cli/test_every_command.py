@@ -74,6 +74,7 @@ def test_every_command_prints_where_signs_are_lacking_and_in_eighty_columns(
 WHOLE = frozenset(  # what shows texts, paths or figures as they are
     name.replace("_", " ")
     for name in (
+        "summary_check summary_show "
         "archive at backup_list capability_show compact config_check config_show completion doctor dreams_diff edit "
         "explain export import history imports_show facts_assert forget "
         "instructions models_list recall remember repair revert scenes_show show stats topics_show verify backup_make"

@@ -55,6 +55,8 @@ def test_it_is_a_set_of_triples(script: list[tuple[Any, ...]]) -> None:
             assert groups.count(key) == len(members)
             assert (groups.first(key), groups.last(key)) == (members[0], members[-1])
             assert all(groups.contains(key, *place) for place in members)
+            for since in (members[0][0], members[-1][0], members[-1][0] + 1, -1):
+                assert groups.count(key, since=since) == sum(order >= since for order, _ in members)
 
 
 def test_paging_walks_through_all_members_once_in_both_directions() -> None:

@@ -394,3 +394,28 @@ def test_the_kinds_a_project_knows(tmp_path: Path) -> None:
         assert db.projects.schema("SHOP")["ticket"].statuses == ("new", "shipped")
         assert "ticket" not in db.projects.schema("other")
         assert db.projects.schema("other")["bug"].open == ("open", "in_progress")
+
+
+def test_damaged_notes_hide_no_project_and_stay_where_they_are(tmp_path: Path) -> None:
+    """A project is known by the newest of its notes, and by others where that one cannot be read."""
+    path = tmp_path / "a.meh"
+    with memory(path) as db:
+        db.remember_many([{"text": f"note number {number}", "project": "a"} for number in range(5)])
+        db.checkpoint()
+    raw = bytearray(path.read_bytes())
+    newest = max(range(5), key=lambda number: _id_of(path, number))
+    raw[raw.rindex(f"note number {newest}".encode()) + 12] ^= 1
+    path.write_bytes(raw)
+    with memory(path) as db:
+        assert db.projects.count("a").total == 5
+        assert names(db) == ["a"]
+        assert db.brief("a").projects[0].kinds == {"note": 5}
+        dry = db.projects.reassign(all=True, from_="a", to="b", dry_run=True)
+        done = db.projects.rename("a", "b")
+        assert [(one.notes, one.damaged) for one in (dry, done)] == [(4, 1), (4, 1)]
+        assert "1 damaged records stay" in done.reason
+
+
+def _id_of(path: Path, number: int) -> str:
+    with memory(path, mode="read") as db:
+        return next(note.id for note in db.notes.list().items if note.text.endswith(str(number)))

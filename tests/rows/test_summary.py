@@ -179,8 +179,9 @@ def test_h16_a_summary_supersedes_the_one_before(tmp_path: Path) -> None:
         assert db.summary.latest("a").id == second.id  # type: ignore[union-attr]
         db.forget(second.id)
         assert db.summary.latest("a").id == first.id  # type: ignore[union-attr]
-        with pytest.raises(InvalidRequest):
-            db.summary.save("a", " ")
+        for wrong in ({"text": " "}, {"text": "x", "tags": "nightly"}, {"text": "x", "tags": 7}, {"project": " "}):
+            with pytest.raises(InvalidRequest):
+                db.summary.save(**{"project": "a", "text": "x"} | wrong)  # type: ignore[arg-type]
 
 
 def test_h16_the_template_is_filled_by_what_statuses_mean(tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ class Maintained(Result):
         erased: Notes that were in the trash for too long, the first 1,000 of `erased_count`.
         pinned, summaries: Notes that stay though they are old enough: pinned ones, and the newest summary of a project.
         damaged: Notes that cannot be read, and stay.
-        next_at: When it is due again by itself; None: it is not.
+        next_at: When this handle looks after it again by itself; None: it does not.
     """
 
     at: int
