@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     import memhop
 
 _KEY_SECONDS = 10.0
-_QUERIES = frozenset({"recall", "explain", "search", "at"})  # their --limit counts hits, that of others a page
+_QUERIES = frozenset(
+    {"recall", "explain", "why-not", "search", "at"}
+)  # their --limit counts hits, that of others a page
 
 _path: ContextVar[str | None] = ContextVar("path", default=None)
 _loaded: ContextVar[Loaded | None] = ContextVar("loaded", default=None)

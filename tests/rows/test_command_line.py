@@ -106,6 +106,12 @@ def test_c12_what_was_stored_without_an_embedder_is_counted_as_pending(memory: P
     assert here("pending", "--embedder", "hash", "--file", memory, "--json").json()["without_vector"] == 0
 
 
+def test_n16_remember_hints_at_backfill_where_an_embedder_is_set(memory: Path) -> None:
+    assert here("remember", "oak", "--file", memory).err == ""
+    ran = here("remember", "elm", "--file", memory, env={"MEMHOP_MEMORY_EMBEDDER": "hash"})
+    assert (ran.code, ran.err) == (0, "it has no vector yet: memhop backfill\n")
+
+
 def test_n16_colour_is_for_terminals_and_may_be_declined(memory: Path) -> None:
     for env in ({}, {"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert "\x1b" not in here("recall", "walnuts", "--file", memory, env=env).out
