@@ -167,7 +167,8 @@ class Erasure:
         self._batch.delete(kind, id_, purge=True)
 
     def _delete_if_there(self, kind: Kind, id_: int, what: str) -> None:
-        if self._store.file.locate(id_) is not None:
+        located = self._store.file.locate(id_)
+        if located is not None and located[0] == kind:  # a forger may have given the id to another record
             self._delete(kind, id_)
             self.reached[what] += 1
 

@@ -25,6 +25,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,10 @@ import msgspec
 
 from memhop.api.import_journal import Journal, Step, in_commits
 from memhop.api.import_lines import BadLine, Incoming, Line, lines, record_of
+from memhop.api.import_places import is_placed, straight, straighten
 from memhop.common.ids import to_hex
 from memhop.repo import codec
+from memhop.repo.batch import Batch
 from memhop.repo.l0_profile import Profile, ProfileChange, ProfileLine
 from memhop.repo.l1_engram import Engram, Hyperedge
 from memhop.repo.l2_context import Scene, Topic
@@ -50,7 +53,6 @@ from memhop.repo.references import may_name, references, without
 
 if TYPE_CHECKING:
     from memhop.api.redaction import Guard
-    from memhop.repo.batch import Batch
 
 LOCAL_IS_NEWER = "the memory's version is the newer one"
 AS_OLD = "the memory's version is as old, and says something else"
@@ -135,6 +137,7 @@ class RecordImport:
         self._on_conflict = on_conflict
         self._ids = Ids()
         self._lost: set[int] = set()  # others may have counted on them
+        self._placed = array("Q")  # records to be looked at once more when all are in
 
     def run(self, progress: Callable[[int, int], None]) -> None:
         """See the module."""
@@ -156,6 +159,7 @@ class RecordImport:
                     self._take(step, line, incoming)
             progress(done, 2 * size)
         self._mend()
+        self._straighten()
         progress(2 * size, 2 * size)
 
     def _sound(self) -> Iterator[tuple[tuple[Line, Incoming], int]]:
@@ -171,6 +175,8 @@ class RecordImport:
             why = "the file changed while it was read" if first is None else "its id came before in the file"
             self._tally.reject(line.place, why, line.raw)
             return
+        if is_placed(record):
+            self._placed.append(record.id)
         if self._project is not None and isinstance(record, Note | Message | Scene | Topic):
             record = msgspec.structs.replace(record, project=self._project)
         try:
@@ -233,6 +239,7 @@ class RecordImport:
                 return
             if not self._wins(local, record):
                 return
+            self._placed.extend(named for _, named in references(local))  # may say something it no longer says
         if isinstance(local, Note) and isinstance(record, Note):
             self._revise(step, local, record, unknown)
         else:
@@ -293,19 +300,37 @@ class RecordImport:
                     for id_ in some:
                         self._mend_one(step, id_, lost)
 
+    def _straighten(self) -> None:
+        """Take out what one record says of another that does not say it."""
+        store = self._journal.store
+        look = Batch(store)
+        crooked = [
+            id_
+            for id_ in self._placed
+            if (record := store.record(id_)) is not None and straight(look, record) is not record
+        ]
+        for some in in_commits((id_, 0) for id_ in crooked):
+            with self._journal.writing() as step:
+                straighten(step.batch, some, partial(self._replace, step))
+        self._mend()
+
     def _mend_one(self, step: Step, id_: int, lost: set[int]) -> None:
         record = step.batch.record(id_)
-        rest = record and without(record, lost)
-        if record is None or rest is record:
+        if record is not None:
+            self._replace(step, record, without(record, lost))
+
+    def _replace(self, step: Step, record: Record, rest: Record | None) -> None:
+        """A record that is in already becomes what is left of it."""
+        if rest is record:
             return
         if rest is not None:
             step.update(rest)
             self._tally.remarks[DROPPED] += 1
             return
-        step.batch.delete(record.KIND, id_)
-        self._lost.add(id_)
+        step.batch.delete(record.KIND, record.id)
+        self._lost.add(record.id)
         self._tally.created -= 1
-        self._tally.reject(f"record {to_hex(id_)}", NAMES_NOTHING, b"")
+        self._tally.reject(f"record {to_hex(record.id)}", NAMES_NOTHING, b"")
 
 
 def _essence(record: Record) -> Record:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from memhop.api.erasure import Erasure
+from memhop.api.import_places import straighten
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import to_hex
 from memhop.repo.imports import Import, of_number, state_of, steps
@@ -159,6 +160,8 @@ class _Undoing:
                 self._stays(record.KIND, id_, HOLDS_MORE)
         for record, trace in updated:
             self._revert(record, trace)
+        named = {other for record, _ in updated for _, other in references(record)}
+        straighten(self._batch, [*(record.id for record, _ in updated), *sorted(named)], self._replace)
 
     def _reopen(self, session: str, gone: Collection[int]) -> None:
         """A session whose first steps go is listed by the first one that is left."""
@@ -211,6 +214,12 @@ class _Undoing:
         else:
             self._batch.put(before)
         self.reverted += 1
+
+    def _replace(self, record: Record, rest: Record | None) -> None:
+        if rest is None:
+            self._batch.delete(record.KIND, record.id)
+        else:
+            self._batch.put(rest)
 
     def _before(self, record: Record, trace: Trace) -> Record | None:
         if not isinstance(record, Note):

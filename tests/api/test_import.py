@@ -666,3 +666,48 @@ def test_a_stream_gets_the_same_bytes(tmp_path: Path, exported: Path) -> None:
         assert (done.path, done.bytes) == (None, len(stream.getvalue()))
     with memory(tmp_path / "a.meh", mode="read") as db:
         assert db.export().digest == done.digest
+
+
+def test_any_damage_to_a_file_is_told_and_breaks_nothing(tmp_path: Path, exported: Path) -> None:
+    """Bytes flipped, cut out, doubled, and values swapped between lines: whatever goes in leaves a sound memory."""
+    rng = random.Random(20261130)
+    whole = exported.read_bytes()
+    ids = [json.loads(line)["id"].encode() for line in whole.splitlines()[1:]]
+    with memory(tmp_path / "a.meh", durability="none") as db:
+        for number in range(60):
+            data = bytearray(whole)
+            for _ in range(rng.randrange(1, 40)):
+                at = rng.randrange(50, len(data))
+                match rng.randrange(5):
+                    case 0:
+                        data[at] ^= 1 << rng.randrange(8)
+                    case 1:
+                        del data[at : at + rng.randrange(1, 60)]
+                    case 2:
+                        data[at:at] = data[at : at + rng.randrange(1, 200)]
+                    case 3:
+                        data[at:at] = rng.choice([b"0", b"-1", b"null", b"[]", b"{}", b'"', b"9" * 30, b"\n"])
+                    case _:
+                        one, other = rng.sample(ids, 2)
+                        data = bytearray(bytes(data).replace(one, other, rng.randrange(1, 4)))
+            (tmp_path / "in").write_bytes(data)
+            how = ("newer", "overwrite", "skip")[number % 3]
+            counts(db.import_(tmp_path / "in", on_conflict=how, rejects=tmp_path / f"r{number}"))
+            report = db.verify(deep=True)
+            assert report.ok, (number, report.problems)
+        db.checkpoint()
+        for entry in every(db.imports.list):
+            db.imports.undo(entry.number)
+            assert db.verify(deep=True).ok
+
+
+def test_a_session_stays_listed_when_its_first_steps_go(tmp_path: Path) -> None:
+    with memory(tmp_path / "a.meh") as db:
+        db.trajectory.append("work", "tool", "imported")
+        db.export(tmp_path / "e")
+    with memory(tmp_path / "b.meh") as db:
+        db.import_(tmp_path / "e")
+        db.trajectory.append("work", "tool", "mine")
+        db.imports.undo(1)
+        assert [step.payload for step in every(db.trajectory.read, session="work")] == ["mine"]
+        assert [session.session for session in every(db.trajectory.sessions)] == ["work"]
