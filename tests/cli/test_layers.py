@@ -205,6 +205,8 @@ class TestShow:
         graph = answer(path, "knowledge", "graphs")["items"][0]
         shown = answer(path, "show", graph["id"])
         assert (shown["kind"], len(shown["linked_by"])) == ("graph", 3)
+        topic = answer(path, "show", ids["topic"])
+        assert {one["id"] for one in topic["origin"]} & {one["id"] for one in topic["linked_by"]} == set()
         scene = answer(path, "show", ids["scene"])
         assert any("dream 1" in one["what"] for one in scene["history"])
         assert scene["usage"] is not None
