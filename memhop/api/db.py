@@ -97,7 +97,7 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
             BadFormat: not a .meh file, or one written by a newer version.
             Corrupt, StorageError: the file or disk is damaged beyond reading, or the folder is missing.
             InvalidRequest: an argument does not do.
-            ConfigError: `config` describes a kind of notes wrongly; names the key.
+            ConfigError: `config` describes a kind of notes or retention wrongly; names the key.
 
         Cost: about a millisecond, whatever the size of the file, plus replaying what came after its last checkpoint
             (2 us per record).
@@ -125,6 +125,10 @@ class DB(Noting, Recalling, Conversing, Enriching, Layers, Upkeep):
             from memhop.repo.schema import Schemas
 
             Schemas(config.schemas)  # what is wrong in them shows here, and before a file is made
+        if config is not None and config.retention.sets_anything:
+            from memhop.api.maintenance import Policy
+
+            Policy(config.retention)  # the same
         chosen_clock = clock or SystemClock()
         file = MehFile.open(
             path,

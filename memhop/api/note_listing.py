@@ -8,7 +8,8 @@ through all notes. What the groups do not tell is asked of each note on the way,
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memhop.repo import projects
@@ -86,14 +87,15 @@ def _meant(state: projects.State, wanted: Wanted) -> bool:
     )
 
 
-def _sources(store: Store, wanted: Wanted, states: Iterable[projects.State]) -> list[int]:
+def _sources(store: Store, wanted: Wanted, states: Iterable[projects.State]) -> dict[int, Place | None]:
+    """The groups to be read, each with its first member in the order of the page where that is known."""
     if wanted.sort == "updated":
-        return [state.group for state in states]
+        return {state.group: state.newest if wanted.newest_first else state.oldest for state in states}
     if wanted.sort == "created":
-        return [all_of(Kind.NOTE)]
+        return {all_of(Kind.NOTE): None}
     if wanted.tags:  # the rarest of them
-        return [min(map(tagged, wanted.tags), key=lambda group: (store.views.groups.count(group), group))]
-    return sorted({notes_in(state.project) for state in states})
+        return {min(map(tagged, wanted.tags), key=lambda group: (store.views.groups.count(group), group)): None}
+    return dict.fromkeys(notes_in(state.project) for state in states)
 
 
 def _left_to_check(wanted: Wanted) -> Callable[[Note], bool]:
@@ -127,9 +129,27 @@ def _bounds(wanted: Wanted, after: Place | None) -> tuple[Place | None, Place | 
     return begin or after, stop
 
 
-def _merged(store: Store, groups: Iterable[int], begin: Place | None, descending: bool) -> Iterator[Place]:
-    """The places of several groups as one, in order, each read only as far as it is asked for."""
-    return heapq.merge(*(_walk(store, group, begin, descending) for group in groups), reverse=descending)
+def _merged(store: Store, groups: Mapping[int, Place | None], begin: Place | None, descending: bool) -> Iterator[Place]:
+    """The places of several groups as one, in order.
+
+    Where the first member of a group is known and in the page, it is looked into only after that: most never are.
+    """
+    sign = -1 if descending else 1
+    heap: list[tuple[int, int, Iterator[Place]]] = []
+
+    def push(rest: Iterator[Place]) -> None:
+        if (place := next(rest, None)) is not None:
+            heapq.heappush(heap, (sign * place[0], sign * place[1], rest))
+
+    for group, first in groups.items():
+        if first is None or (begin is not None and (first >= begin if descending else first <= begin)):
+            push(_walk(store, group, begin, descending))
+        else:
+            push(chain((first,), _walk(store, group, first, descending)))
+    while heap:
+        order, id_, rest = heapq.heappop(heap)
+        yield sign * order, sign * id_
+        push(rest)
 
 
 def _walk(store: Store, group: int, after: Place | None, descending: bool) -> Iterator[Place]:

@@ -192,13 +192,17 @@ def why_not(recaller: Recaller, id: str, request: Request) -> results.Explanatio
     if blocking:
         reason = f"left out by the filter {', '.join(dict.fromkeys(blocking))}"
         return results.Explanation(id=id, returned=False, rank=None, reason=reason)
+    for rank, hit in enumerate(recaller.recall(request, count_use=False).hits, 1):
+        if hit.id == wanted:
+            return results.Explanation(id=id, returned=True, rank=rank, reason="it is among the hits")
     full = recaller.recall(request._replace(limit=LIMITS.results), count_use=False)
     for rank, hit in enumerate(full.hits, 1):
         if hit.id == wanted:
             if rank <= query.limit:
-                return results.Explanation(id=id, returned=True, rank=rank, reason="it is among the hits")
-            best = full.hits[query.limit - 1]
-            reason = f"it ranks {rank}, below the limit of {query.limit}: score {hit.score:.3f} < {best.score:.3f}"
+                reason = f"it ranks {rank}, and its place fell to the other one of the asked and the universal project"
+            else:
+                best = full.hits[query.limit - 1]
+                reason = f"it ranks {rank}, below the limit of {query.limit}: score {hit.score:.3f} < {best.score:.3f}"
             if isinstance(hit.record, Note) and hit.record.superseded_by:
                 reason += f"; note {to_hex(hit.record.superseded_by)} took its place"
             return results.Explanation(id=id, returned=False, rank=rank, reason=reason)

@@ -21,6 +21,7 @@ from memhop.repo.record import project_key
 
 POLICIES: Final = ("mask", "refuse", "allow")
 _DEEPEST: Final = 64  # levels of nested values; what is deeper is refused by the checks that follow
+_SHORTEST: Final = 9  # characters: less is neither a secret by its form nor a private span
 _LONG: Final = 10**13  # numbers from here on may be those of cards
 # Names of arguments and fields that hold ids of records: sixteen digits in a row may look like a card.
 _IDS: Final = frozenset(
@@ -66,6 +67,8 @@ class Guard:
 
         Cost: about 2 us for a short text that has neither.
         """
+        if len(value) < _SHORTEST:
+            return value, 0
         kept, spans = secrets.without_private(value)
         if spans and not kept.strip():
             raise InvalidRequest("there is nothing but private spans", field=field, allowed="something to be kept")
@@ -127,9 +130,16 @@ class Guard:
             if depth == 1 and key in _IDS and not numbers:
                 pairs[key] = item
                 continue
-            name = key if isinstance(key, str) else ""
+            kept, name = key, ""
+            if isinstance(key, str):
+                name = key
+                if len(key) >= _SHORTEST:
+                    kept, count = self.text(key, field=field, project=project)
+                    total += count
+            if item is None or (isinstance(item, str) and len(item) < _SHORTEST - 1):
+                pairs[kept] = item
+                continue
             where = f"{field}.{name}" if field else name
-            kept, in_key = self._within(key, field or "metadata", project, depth=_DEEPEST)
             cleaned, count = self._within(item, where, project, numbers=numbers or name == "metadata", depth=depth)
             if not count and isinstance(item, str) and secrets.is_password(name, item):
                 policy = self.policy(project)
@@ -138,7 +148,7 @@ class Guard:
                 if policy == "mask":
                     cleaned, count = "[secret:password]", 1
             pairs[kept] = cleaned
-            total += in_key + count
+            total += count
         return (pairs, total) if total else (value, 0)
 
 

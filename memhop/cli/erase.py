@@ -51,7 +51,7 @@ def forget(
 def purge(
     id: Annotated[
         str | None,
-        typer.Argument(help="Only this note, or the first 6 digits of its id or more; default: all in the trash."),
+        typer.Argument(help="Only this note (6 digits of its id do); default: all of the trash."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="With ID: also when it is not in the trash.")] = False,
     before: Annotated[str | None, typer.Option(metavar="ISO", help="Only what was trashed before this time.")] = None,

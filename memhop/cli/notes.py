@@ -23,8 +23,8 @@ from memhop.cli.arguments import (
     ProjectOption,
     WaitOption,
     parse_time,
-    read_stdin,
     typed,
+    words_of,
 )
 from memhop.cli.call import Call, run, show_page, whole_id
 from memhop.cli.memory import moment_of
@@ -123,7 +123,7 @@ def edit(
     def ask(db: memhop.DB) -> results.Changed:
         return db.notes.update(
             whole_id(db, id, "note"),
-            text=None if text is None else read_stdin() if text == "-" else typed(text),
+            text=None if text is None else words_of(text),
             kind=kind,
             status=status,
             tags=() if no_tags else tag,

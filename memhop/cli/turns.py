@@ -37,7 +37,9 @@ def search(
     text: Annotated[str, typer.Argument(help="What the user said; - reads it from standard input.")],
     session: Annotated[str | None, typer.Option(metavar="NAME", help="Your name for the conversation.")] = None,
     speaker: SpeakerOption = None,
-    project: Annotated[str, typer.Option(metavar="NAME", help="Where it belongs.")] = "default",
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Where it belongs, and where to look; default: look everywhere.")
+    ] = None,
     at: AtOption = None,
     external_id: ExternalOption = None,
     scene: Annotated[str | None, typer.Option(metavar="ID", help="Put the turn into this scene.")] = None,

@@ -69,7 +69,7 @@ def without_private(text: str) -> tuple[str, int]:
 
     Spans may be nested; one that is not closed reaches to the end. Case does not matter. A closing tag alone stays.
     """
-    if "rivate" not in text and "RIVATE" not in text.upper():
+    if "<" not in text:
         return text, 0
     parts, depth, end, spans = [], 0, 0, 0
     for tag in _PRIVATE.finditer(text):

@@ -20,10 +20,10 @@ Sections of a part with `K` keys and `E` entries:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from heapq import merge
 from itertools import chain, groupby, islice
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from memhop.common.errors import InvalidRequest
 from memhop.index.columns import packed
 from memhop.index.entries import EntryPart, Member, Signed, joined, rows_of
 from memhop.index.parts import Part, Sections, damaged
+
+T = TypeVar("T")
 
 _ROW: Final = np.dtype([("order", "i8"), ("id", "u8"), ("sign", "i8")])  # of the delta
 _SLICE: Final = 60_000  # entries that `merging` sorts at a time
@@ -51,6 +53,11 @@ class Groups:
         known = {id(part.sections): part for part in self._parts}
         self._parts = [known.get(id(part)) or EntryPart(part) for part in parts]
         self._delta: dict[int, list[Signed]] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._ranges: dict[tuple[int, int], set[int]] = {}  # asked for by `keys` -> the keys there
+        self._derived: dict[int, Any] = {}
 
     def check(self, *, since: int = 0, until: int | None = None) -> None:
         """Raises Corrupt if a part could not have been made by `seal`. Cost: reads every section once.
@@ -118,14 +125,28 @@ class Groups:
         return list(islice(self._members(key, after, descending), limit))
 
     def keys(self, low: int, high: int) -> list[int]:
-        """The keys from `low` to `high`, both included, that have members, ascending.
+        """The keys from `low` to `high`, both included, that have members or had some, ascending.
 
-        Cost: O(parts * log keys), and a look at every key of the delta.
+        Cost: sorting them; the first time since parts were attached, a look at every key of the delta.
         """
-        found = {key for key in self._delta if low <= key <= high}
-        for part in self._parts:
-            found.update(part.keys(low, high))
-        return [key for key in sorted(found) if self.count(key)]
+        found = self._ranges.get((low, high))
+        if found is None:
+            found = {key for key in self._delta if low <= key <= high}
+            for part in self._parts:
+                found.update(part.keys(low, high))
+            self._ranges[low, high] = found
+        return sorted(found)
+
+    def derived(self, key: int, make: Callable[[], T]) -> T:
+        """What `make` makes of the key's members, made anew only after they have changed or were touched."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        found: T = self._derived[key]
+        return found
+
+    def touch(self, key: int) -> None:
+        """A member has changed, though not its place."""
+        self._derived.pop(key, None)
 
     def first(self, key: int) -> Member | None:
         """The member with the lowest order; None when there are none."""
@@ -181,11 +202,17 @@ class Groups:
     def swap(self, first_part: int, part: Part) -> None:
         """Use a part made by `merging` in place of parts[first_part:]."""
         self._parts[first_part:] = [EntryPart(part)]
+        self._forget()
 
     def _change(self, key: int, order: int, id_: int, sign: int) -> bool:
         entries = self._delta.get(key)
+        if self._derived:
+            self._derived.pop(key, None)
         if entries is None:
             self._delta[key] = [(order, id_, sign)]
+            for (low, high), keys in self._ranges.items():
+                if low <= key <= high:
+                    keys.add(key)
             return True
         if entries[-1] < (order, id_):  # what comes later is of a later time, mostly
             entries.append((order, id_, sign))

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
+from memhop.common.config import LIMITS
 from memhop.readers.injected import without_injected
 from memhop.readers.item import Item, MessageItem, Rejected, Skipped
 from memhop.readers.looks import looks_like, parts, require
@@ -27,6 +28,7 @@ from memhop.readers.values import Bad, name, role, rows, short, source_id, table
 NAME: Final = "claude_code"
 EXPECTED: Final = "a Claude Code transcript (.jsonl with sessionId and uuid), or a folder of them"
 _FILES: Final = re.compile(r".*\.jsonl")
+_MOST_CHARS: Final = LIMITS.text_bytes // 4  # of one answer; a longer one is several messages
 _SAID: Final = ("user", "assistant")
 _BLOCKS: Final = {
     "thinking": "thinking",
@@ -68,6 +70,8 @@ def _items(path: Path) -> Iterator[Item]:
 def _file(member: Member) -> Iterator[Item]:
     """An answer waits for its further lines until somebody else is heard."""
     waiting: MessageItem | None = None
+    texts: list[str] = []
+    size = 0
     answer = project = ""
     for found in parsed(opened(member, lines)):
         place = f"{member.name}: {found.place}"
@@ -85,14 +89,15 @@ def _file(member: Member) -> Iterator[Item]:
             continue
         project = said.project or project
         said = said._replace(project=project or "default")
-        if waiting and part_of and part_of == answer:
-            waiting = waiting._replace(text=f"{waiting.text}\n\n{said.text}")
-            continue
-        if waiting:
-            yield waiting
-        waiting, answer = said, part_of
+        more = waiting is not None and (part_of, said.session) == (answer, waiting.session) and part_of != ""
+        if not more or size + len(said.text) > _MOST_CHARS:
+            if waiting:
+                yield waiting._replace(text="\n\n".join(texts))
+            waiting, answer, texts, size = said, part_of, [], 0
+        texts.append(said.text)
+        size += len(said.text) + 2
     if waiting:
-        yield waiting
+        yield waiting._replace(text="\n\n".join(texts))
 
 
 def _line(place: str, found: Parsed, skipped: list[Item]) -> tuple[MessageItem | None, str]:

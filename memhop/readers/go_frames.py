@@ -18,11 +18,11 @@ import struct
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from memhop.common.errors import InvalidRequest
 from memhop.readers.item import MAX_RAW_BYTES, Rejected
-from memhop.readers.source import open_file, unreadable
+from memhop.readers.source import Stream, open_file, unreadable
 
 MAGIC: Final = b"MEH2"
 _TAIL: Final = b"2HEM"
@@ -73,7 +73,7 @@ def _headers(start: bytes) -> list[tuple[int, int, int]]:
 class Frames:
     """The live records of an open file. Memory: about 150 bytes for each."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: Stream) -> None:
         self.damaged: list[Rejected] = []
         self._file = file
         self._live: dict[int, tuple[int, int, int]] = {}  # id -> type, offset of the payload, length

@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from memhop.common.errors import StorageError
 from memhop.readers.item import MAX_RAW_BYTES, Rejected
-from memhop.readers.source import PACKED_FAULTS, Member, unreadable
+from memhop.readers.source import PACKED_FAULTS, Member, Stream, unreadable
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
@@ -93,7 +93,7 @@ def parsed(pieces: Iterator[Piece]) -> Iterator[Parsed | Rejected]:
         yield Parsed(piece.place, value, piece.raw, piece.key)
 
 
-def opened(member: Member, split: Callable[[IO[bytes]], Iterator[Piece]]) -> Iterator[Piece]:
+def opened(member: Member, split: Callable[[Stream], Iterator[Piece]]) -> Iterator[Piece]:
     """The pieces of a stream; one with a fault if it cannot be opened, as an encrypted member of a zip cannot."""
     try:
         stream = member.open()
@@ -104,7 +104,7 @@ def opened(member: Member, split: Callable[[IO[bytes]], Iterator[Piece]]) -> Ite
         yield from split(stream)
 
 
-def records(stream: IO[bytes], word: str) -> Iterator[Piece]:
+def records(stream: Stream, word: str) -> Iterator[Piece]:
     """What a stream lists: the items of its array, or its lines, or the values that follow each other in it.
 
     Args:
@@ -124,12 +124,12 @@ def records(stream: IO[bytes], word: str) -> Iterator[Piece]:
     yield from scanner.end(f"{word}s", "")
 
 
-def lines(stream: IO[bytes]) -> Iterator[Piece]:
+def lines(stream: Stream) -> Iterator[Piece]:
     """The lines of a stream that are not blank, numbered from 1 with the blank ones."""
     return _lines(stream, b"")
 
 
-def members(stream: IO[bytes]) -> Iterator[Piece]:
+def members(stream: Stream) -> Iterator[Piece]:
     """The members of a top-level object; of one that is an array, each item of it by itself, under the same key."""
     scanner = _Scanner(stream)
     if scanner.next() == ord("{"):
@@ -168,7 +168,7 @@ def _has_lines(chunk: bytes) -> bool:
     return False
 
 
-def _lines(stream: IO[bytes], begun: bytes) -> Iterator[Piece]:
+def _lines(stream: Stream, begun: bytes) -> Iterator[Piece]:
     number = 0
     try:
         for line in _raw_lines(stream, begun):
@@ -184,7 +184,7 @@ def _lines(stream: IO[bytes], begun: bytes) -> Iterator[Piece]:
         yield Piece(f"line {number + 1}", b"", _fault(stream, error))
 
 
-def _raw_lines(stream: IO[bytes], begun: bytes) -> Iterator[bytes]:
+def _raw_lines(stream: Stream, begun: bytes) -> Iterator[bytes]:
     """Lines; of an overlong one its first part, a little more than `MOST_BYTES`."""
     *whole, last = begun.split(b"\n")
     yield from whole
@@ -195,8 +195,8 @@ def _raw_lines(stream: IO[bytes], begun: bytes) -> Iterator[bytes]:
         yield line
 
 
-def _fault(stream: IO[bytes], error: Exception) -> str:
-    if isinstance(error, OSError) and not isinstance(error, PACKED_FAULTS) and type(error).__name__ != "BadGzipFile":
+def _fault(stream: Stream, error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, PACKED_FAULTS):
         raise unreadable(getattr(stream, "name", "the source"), error) from error
     return f"the stream is broken: {error}"
 
@@ -204,7 +204,7 @@ def _fault(stream: IO[bytes], error: Exception) -> str:
 class _Scanner:
     """A cursor over the bytes of a stream."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: Stream) -> None:
         self.fault = ""
         self._told = False
         self._stream = stream
@@ -219,7 +219,7 @@ class _Scanner:
         if self.fault:
             return False
         try:
-            self._chunk = self._stream.read(_CHUNK)
+            self._chunk = self._stream.read1(_CHUNK)
         except StorageError:
             raise
         except (OSError, *PACKED_FAULTS) as error:

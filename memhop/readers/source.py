@@ -8,6 +8,7 @@ levels down.
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import stat
@@ -15,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from memhop.common.errors import InvalidRequest, StorageError
 
@@ -24,10 +25,19 @@ MOST_FILES: Final = 100_000
 DEEPEST: Final = 32
 RATIO: Final = 200  # text packs 3 to 20 times; a bomb 1,000 times and more
 FREE: Final = 64 * 1024 * 1024
+Stream = io.BufferedIOBase  # a real file or one that is unpacked as it is read; `read1` gives what there is
 _ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b\x08"
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-PACKED_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+PACKED_FAULTS: Final = (
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class Bomb(ValueError):
@@ -38,7 +48,7 @@ class Member(NamedTuple):
     """One stream: `name` is a path within the source, with slashes, for matching and reports only."""
 
     name: str
-    open: Callable[[], IO[bytes]]
+    open: Callable[[], Stream]
 
     @property
     def base(self) -> str:
@@ -59,7 +69,8 @@ class _Budget:
 class _Counted(io.RawIOBase):
     """A stream whose bytes are charged to a budget."""
 
-    def __init__(self, inner: IO[bytes], budget: _Budget, *below: IO[bytes]) -> None:
+    def __init__(self, inner: Any, budget: _Budget, *below: Stream) -> None:
+        self._inner = inner
         self._streams = (inner, *below)
         self._budget = budget
 
@@ -68,7 +79,7 @@ class _Counted(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
-        data = self._streams[0].read(len(view))
+        data = self._inner.read1(len(view))  # `read` would lose what stands before a damaged place
         self._budget.spend(len(data))
         view[: len(data)] = data
         return len(data)
@@ -79,7 +90,7 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-def open_file(path: Path, *, follow: bool = True) -> IO[bytes]:
+def open_file(path: Path, *, follow: bool = True) -> Stream:
     """A regular file for reading; `follow` says whether it may be a symbolic link.
 
     Raises:
@@ -160,17 +171,14 @@ def _zipped(path: Path) -> list[Member]:
     return [Member(info.filename, lambda info=info: _unpacked(archive, info, budget)) for info in infos]  # type: ignore[misc]
 
 
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget) -> IO[bytes]:
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget) -> Stream:
     """A member of a zip; a gzip file within is unpacked too."""
     stream = io.BufferedReader(_Counted(archive.open(info), budget))
     return _unzipped(stream, budget) if stream.peek(3).startswith(_GZIP) else stream
 
 
-def _unzipped(stream: IO[bytes], budget: _Budget) -> IO[bytes]:
-    import gzip
-
-    inner: Any = gzip.GzipFile(fileobj=stream)
-    return io.BufferedReader(_Counted(inner, budget, stream))
+def _unzipped(stream: Stream, budget: _Budget) -> Stream:
+    return io.BufferedReader(_Counted(gzip.GzipFile(fileobj=stream), budget, stream))
 
 
 def _walk(root: Path) -> list[str]:

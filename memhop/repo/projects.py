@@ -7,6 +7,7 @@ differ.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +30,13 @@ class State(NamedTuple):
     status: str
     size: int
     group: int
-    changed_at: int  # the newest change among them, Unix ms
+    oldest: tuple[int, int]  # time of the last change and id of its first member
+    newest: tuple[int, int]  # and of its last
+
+    @property
+    def changed_at(self) -> int:
+        """The newest change among them, Unix ms."""
+        return self.newest[0]
 
 
 class Said(NamedTuple):
@@ -42,11 +49,13 @@ class Said(NamedTuple):
 def states(store: Store, project: str | None = None) -> list[State]:
     """All that are not empty, by project, tier, kind and status. `project` None: of all.
 
-    Cost: reads one note for each state, whatever the number of notes.
+    Cost: reads one note for each state that has changed since it was asked for last, whatever the number of notes.
     """
     wanted = None if project is None else project_key(project)
     with store.lock:
-        found = [state for key in store.views.groups.keys(*STATE_KEYS) if (state := _state(store, key)) is not None]
+        groups = store.views.groups
+        known = (groups.derived(key, partial(_state, store, key)) for key in groups.keys(*STATE_KEYS))
+        found = [state for state in known if state is not None]
     return sorted(
         (state for state in found if wanted in (None, project_key(state.project))),
         key=lambda state: (project_key(state.project), state.tier, state.kind, state.status),
@@ -64,7 +73,10 @@ def _state(store: Store, key: int) -> State | None:
             continue
         if state_of(note.project, note.tier, note.kind, note.status) != key:
             return None  # another group, whose key happens to lie here
-        return State(note.project, Tier(note.tier), note.kind, note.status, groups.count(key), key, newest[0])
+        oldest = groups.first(key)
+        assert oldest is not None
+        size = groups.count(key)
+        return State(note.project, Tier(note.tier), note.kind, note.status, size, key, oldest, newest)
     return None
 
 
@@ -79,7 +91,7 @@ def spelled(store: Store, project: str, known: Iterable[str] = ()) -> str:
     Args:
         known: Spellings that are not written yet.
 
-    Cost: reads one record.
+    Cost: reads one record, once for each project.
     """
     key = project_key(project)
     if key == DEFAULT_PROJECT:
@@ -88,11 +100,15 @@ def spelled(store: Store, project: str, known: Iterable[str] = ()) -> str:
         if project_key(name) == key:
             return name
     with store.lock:
-        groups = store.views.groups
+        views = store.views
+        if (spelling := views.spellings.get(key)) is not None:
+            return spelling
+        groups = views.groups
         for group in (notes_in(project), said_in(project)):
             for _, id_ in groups.page(group, limit=_TRIES) if groups.has(group) else ():
                 record = store.record(id_)
                 if isinstance(record, Note | Message) and project_key(record.project) == key:
+                    views.spellings[key] = record.project
                     return record.project
     return project
 

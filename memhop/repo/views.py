@@ -187,13 +187,16 @@ class Views(SpaceViews):
             if new is not None:
                 self._insert(id_, new)
             return
-        before = old.listings()
-        after: list[Listing] = new.listings() if new else []
+        if getattr(old, "project", None) != getattr(new, "project", None):
+            self.spellings.clear()
+        before, after = _listings(old), _listings(new)
         for listing in before:
             if listing not in after:
                 self._groups.remove(listing.key, listing.order, id_)
         for listing in after:
-            if listing not in before:
+            if listing in before:
+                self._groups.touch(listing.key)
+            else:
                 self._groups.add(listing.key, listing.order, id_)
         old_unit = old.unit()
         new_unit = new.unit() if new else None
@@ -213,7 +216,7 @@ class Views(SpaceViews):
             self._add_unit(id_, new_unit)
 
     def _insert(self, id_: int, new: Record) -> None:
-        for key, order in new.listings():
+        for key, order in _listings(new):
             self._groups.add(key, order, id_, new=True)
         unit = new.unit()
         if unit is not None:
@@ -241,6 +244,7 @@ class Views(SpaceViews):
         self._came: list[int] = []  # owners of the units that were added since
         self._forget_spaces()
         self._vocabulary: FuzzyIndex | None = None
+        self.spellings: dict[str, str] = {}  # of projects by key, as far as they were asked for, see `projects.spelled`
         self.version += 1
         self.rebuilt = False
         self.unreadable = 0
@@ -361,6 +365,11 @@ def _named(sealed: Mapping[str, Mapping[str, NDArray[Any]]]) -> Sections:
         for name, array in arrays.items()
         if len(array)
     }
+
+
+def _listings(record: Record | None) -> dict[Listing, None]:
+    """Each place of a record once, also where it names something twice: two tags that differ by case, say."""
+    return dict.fromkeys(record.listings()) if record is not None else {}
 
 
 def owner_of(id_: int, unit: Unit) -> int:

@@ -16,9 +16,15 @@
     states        the present and the past of one subject
     rerank        the best few looked at closely, with `values`, `reading` and `states`
     force         of several dated facts on one subject the one of the time asked about
+    succession    superseded notes behind what took their place
     knowledge     one graph: nodes by words or type, what lies around a node, shortest ways
     association   spreading activation over L1
+    scoring       all channels of one question, over one list of candidates
+    layer_order   a layer's candidates in order, with all that moves them
+    along         the hits of a project, and beside them those of the universal one
+    held_back     what was not found: behind filters, and by words spelt nearly so
     packing       hits -> a context text within a token budget, fenced as data
+    instructions  texts that read like orders to a model
     recall        the whole path; writes nothing
     cards         which capability cards fit a text, those that come with MemHop among them
     turn          the agent loop: search = recall + store the turn, update = append the reply

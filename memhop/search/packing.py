@@ -84,7 +84,7 @@ def pack(lines: Sequence[Line], token_budget: int) -> Packed:
     room = token_budget - frame
     taken: list[tuple[int, int, str]] = []
     for line in lines:
-        text = _flat(visible(line.text), 4 * max(room, 0) + 1)
+        text = " ".join(visible(_flat(line.text, 4 * max(room, 0) + 1)).split())
         rendered = _render(line, text)
         cost = estimate_tokens(rendered) + 1
         if cost > room and room > _SHORTEST_CUT:

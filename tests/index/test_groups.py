@@ -117,3 +117,22 @@ def test_sections_that_do_not_fit_are_refused(name: str, array: Any) -> None:
     groups.attach([{**groups.seal(0), name: array}])
     with pytest.raises(StorageError):
         groups.check()
+
+
+def test_the_last_member_is_found_behind_removed_ones_of_other_parts() -> None:
+    groups = Groups()
+    for order in range(3):
+        groups.add(1, order, order)
+    groups.attach([groups.seal(0)])
+    groups.remove(1, 2, 2)
+    assert groups.last(1) == (1, 1)
+    older, newer = Groups(), groups.seal(1)
+    for order in range(3):
+        older.add(1, order, order)
+    groups.attach([older.seal(0), newer])
+    assert groups.last(1) == (1, 1)
+    groups.add(1, 2, 2)
+    assert groups.last(1) == (2, 2)
+    for order in range(3):
+        groups.remove(1, order, order)
+    assert groups.last(1) is None

@@ -192,6 +192,19 @@ def test_a_transcript_is_what_both_said(tmp_path: Path) -> None:
     assert skipped(found) == ["a line of type summary", "thinking", "a tool call", "a tool result"]
 
 
+def test_an_endless_answer_is_several_messages_and_takes_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(line_bytes("x" * 100, 30_000))
+    found = messages(claude_code.read(path))
+    assert len(found) == 3
+    assert sum(item.text.count("x") for item in found) == 3_000_000
+    assert max(len(item.text) for item in found) <= claude_code._MOST_CHARS
+
+
+def line_bytes(said: str, times: int) -> bytes:
+    return jsonl(line("u", "assistant", [{"type": "text", "text": said}], answer="msg_1")) * times
+
+
 def test_side_chains_meta_lines_and_sub_agents_are_skipped(tmp_path: Path) -> None:
     folder = tmp_path / "projects" / "-home-a-web"
     (folder / "s1" / "subagents").mkdir(parents=True)

@@ -30,8 +30,8 @@ class Slow(io.BytesIO):
         super().__init__(data)
         self._step = step
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        return super().read(self._step)
+    def read1(self, size: int | None = -1, /) -> bytes:
+        return super().read1(self._step)
 
 
 def values(found: Iterator[Any]) -> list[Any]:
@@ -120,7 +120,7 @@ class Endless(io.BytesIO):
 
     left = 60
 
-    def read(self, size: int | None = -1, /) -> bytes:
+    def read1(self, size: int | None = -1, /) -> bytes:
         self.left -= 1
         if self.left <= 0:
             return b'"}]' if self.left == 0 else b""

@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from memhop.common.errors import InvalidRequest, StorageError
-from memhop.readers import READERS, Reader, chatgpt, detect, source
+from memhop.readers import READERS, Reader, chatgpt, detect, mem0, source
 from memhop.readers.item import Item
 from tests.readers import samples
 from tests.readers.samples import CHATGPT, every_source, messages, rejected, zipped
@@ -129,6 +129,22 @@ def test_damaged_and_encrypted_members_are_rejections(tmp_path: Path) -> None:
     found = list(chatgpt.read(path))
     assert len(messages(found)) == 2
     assert [item.place for item in rejected(found)] == ["b/conversations.json"]
+
+
+@pytest.mark.parametrize("harm", ["cut", "checksum", "garbled"])
+def test_a_damaged_gzip_stream_gives_what_came_before(harm: str, tmp_path: Path) -> None:
+    lines = [samples.OPENMEMORY_LINE | {"id": f"{number:064x}"} for number in range(2000)]
+    data = bytearray(gzip.compress(samples.jsonl(*lines), mtime=0))
+    if harm == "cut":
+        del data[-len(data) // 3 :]
+    else:
+        at = len(data) - 8 if harm == "checksum" else len(data) * 2 // 3
+        data[at] ^= 0xFF
+    path = tmp_path / "memories.jsonl.gz"
+    path.write_bytes(data)
+    found = list(mem0.read(path))
+    assert rejected(found)[-1].reason.startswith(("the stream is broken", "not JSON"))
+    assert len(samples.notes(found)) > 100
 
 
 def test_a_zip_that_is_none_raises(tmp_path: Path) -> None:

@@ -159,6 +159,7 @@ def test_b31_days_below_zero_are_refused(tmp_path: Path, changes: dict[str, Any]
     with pytest.raises(ConfigError) as refused:
         memory(tmp_path / "a.meh", config=keeping(**changes)).close()
     assert str(refused.value.field).startswith("retention." + next(iter(changes)))
+    assert list(tmp_path.iterdir()) == [], "no file is made, and none stays locked"
 
 
 def test_b31_a_time_below_zero_is_refused(tmp_path: Path) -> None:
@@ -246,11 +247,22 @@ def test_b27_not_before_it_is_due_and_never_where_it_is_not_wanted(tmp_path: Pat
             then.maintain()
 
 
+def test_b27_a_clock_that_was_ahead_does_not_put_it_off(tmp_path: Path) -> None:
+    path = tmp_path / "a.meh"
+    clock = old_notes(path)
+    with memory(path, clock=clock) as db, db._store.writing() as batch:
+        batch.put(Maintenance(at=clock.now_ms() + 400 * DAY), maintenance_id())
+    with memory(path, clock=clock, config=keeping(every_hours=24)) as db:
+        until(lambda: tiers(db) == {"trashed"})
+
+
 def test_b27_handles_that_share_a_file_agree(tmp_path: Path) -> None:
     """With two pages open it ran twice."""
     path = tmp_path / "a.meh"
     clock = old_notes(path, 700)
     config = keeping(every_hours=24)
+    with memory(path, clock=clock) as db:
+        commit = db.stats().commit
     opened = [memory(path, clock=clock, mode="shared", config=config, durability="none") for _ in range(3)]
     try:
         first = opened[0]
@@ -259,6 +271,7 @@ def test_b27_handles_that_share_a_file_agree(tmp_path: Path) -> None:
         notes = [note for db in opened for note in db._store.scan(Note)]
         assert {(note.tier, note.rev) for note in notes} == {(Tier.TRASHED, 2)}
         assert len(notes) == 3 * 700
+        assert first.stats().commit == commit + 2, "500, then the others and the record"
     finally:
         for db in opened:
             db.close()
