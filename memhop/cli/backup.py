@@ -9,6 +9,7 @@ import typer
 
 from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, FileOption, JsonOption, WaitOption
 from memhop.cli.exit_codes import FAILED, reporting
+from memhop.cli.groups import group_of
 from memhop.cli.memory import open_memory
 from memhop.cli.output import when
 from memhop.cli.upkeep import show_verified
@@ -17,18 +18,10 @@ from memhop.common.sizes import file_size
 
 def build_group() -> typer.Typer:
     """The group of commands."""
-    group = typer.Typer(help="Copies of a memory: make, list, verify and restore them.")
-    group.callback(invoke_without_command=True)(_alone)
-    group.command()(make)
-    group.command("list")(list_copies)
-    group.command()(verify)
-    group.command()(restore)
-    return group
-
-
-def _alone(ctx: typer.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help())
+    return group_of(
+        "Copies of a memory: make, list, verify and restore them.",
+        {"make": make, "list": list_copies, "verify": verify, "restore": restore},
+    )
 
 
 def make(

@@ -23,6 +23,7 @@ from memhop.cli.arguments import (
     parse_time,
     words_of,
 )
+from memhop.cli.configuration import settings
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.memory import moment_of, open_memory
 from memhop.cli.notes import LinkOption, MetaOption, links_of, metadata_of
@@ -73,6 +74,8 @@ def remember(
         else:
             done = "remembered" if note.created else "known already, brought up to date"
             out.say((done, "green"), f" {note.id}  ({note.kind}, project {note.project}, {when(note.at)})")
+            if note.created and settings().memory.embedder != "none":
+                out.notice("it has no vector yet: memhop backfill")
 
 
 def recall(

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     import memhop
 
 _KEY_SECONDS = 10.0
-_QUERIES = frozenset({"recall", "explain", "search", "at"})  # their --limit counts hits, that of others a page
+_QUERIES = frozenset(
+    {"recall", "explain", "why-not", "search", "at"}
+)  # their --limit counts hits, that of others a page
 
 _path: ContextVar[str | None] = ContextVar("path", default=None)
 _loaded: ContextVar[Loaded | None] = ContextVar("loaded", default=None)
@@ -47,21 +49,21 @@ def settings() -> Config:
     return loaded().config
 
 
-def defaults(group: Any, typed: Mapping[str, Any], *, read: bool) -> dict[str, Any]:
-    """What takes the place of the commands' own defaults, as a tree by names of commands.
+def defaults(name: str, command: Any, typed: Mapping[str, Any], *, read: bool) -> dict[str, Any]:
+    """What takes the place of a command's own defaults, as a tree by names of commands.
 
     Args:
-        group: The command line.
+        name, command: The command that was typed, or a group.
         typed: Options given before the command, by parameter; None: not given.
         read: Whether the command works by the settings. Raises ConfigError where they do not do.
     """
-    return dict(_defaults(group, _set() if read else {}, typed))
+    return dict(_defaults({name: command}, _set() if read else {}, typed))
 
 
 def _defaults(
-    group: Any, chosen: Mapping[str, Any], typed: Mapping[str, Any], first: str = ""
+    commands: Mapping[str, Any], chosen: Mapping[str, Any], typed: Mapping[str, Any], first: str = ""
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, command in group.commands.items():
+    for name, command in commands.items():
         top = first or name
         limit = chosen.get("limit" if top in _QUERIES else "page")
         values = {**chosen, "limit": limit} | {key: value for key, value in typed.items() if value is not None}
@@ -71,7 +73,7 @@ def _defaults(
             if value is not None:
                 found[parameter.name] = [value] if getattr(parameter, "multiple", False) else value
         if hasattr(command, "commands"):
-            found |= dict(_defaults(command, chosen, typed, top))
+            found |= dict(_defaults(command.commands, chosen, typed, top))
         yield name, found
 
 

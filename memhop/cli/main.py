@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import typer
+import typer.main
 
 from memhop.cli import (
     asking,
@@ -99,19 +102,35 @@ _GROUPS: dict[str, Callable[[], typer.Typer]] = {
 def build_app() -> typer.Typer:
     """The command line, drawn with rich only where it ends up on a terminal."""
     app = typer.Typer(
-        cls=Root,
+        cls=_Commands,
         help=_ABOUT,
         add_completion=False,
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich" if is_fancy(sys.stdout) and is_fancy(sys.stderr) else None,
+        rich_markup_mode="rich" if _is_drawn() else None,
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback(invoke_without_command=True)(root)
-    for name, command in _COMMANDS.items():
-        app.command(name)(command)
-    for name, group in _GROUPS.items():
-        app.add_typer(group(), name=name)
     return app
+
+
+def _make(name: str) -> Any:
+    """A command or group as the parser has it. It takes a millisecond, so that only what is asked for is made."""
+    markup: Any = "rich" if _is_drawn() else None
+    if name in _GROUPS:
+        group = _GROUPS[name]()
+        group.info.name, group.rich_markup_mode = name, markup
+        return typer.main.get_group(group)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=markup)
+    alone.command(name)(_COMMANDS[name])
+    return typer.main.get_command(alone)
+
+
+class _Commands(Root):
+    makers = {name: partial(_make, name) for name in (*_COMMANDS, *_GROUPS)}
+
+
+def _is_drawn() -> bool:
+    return is_fancy(sys.stdout) and is_fancy(sys.stderr)
 
 
 def main() -> None:

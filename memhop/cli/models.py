@@ -9,6 +9,7 @@ import typer
 
 from memhop.cli.arguments import JsonOption, models_directory
 from memhop.cli.exit_codes import FAILED, reporting
+from memhop.cli.groups import group_of
 from memhop.common.sizes import file_size
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A name from `memhop models list`.")]
@@ -16,20 +17,11 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A name from `
 
 def build_group() -> typer.Typer:
     """The group of commands."""
-    group = typer.Typer(
-        help="Embedding models in files: list, install and remove them. They are kept in $MEMHOP_MODELS, else in "
-        "memhop/models below $XDG_DATA_HOME or ~/.local/share."
+    return group_of(
+        "Embedding models in files: list, install and remove them. They are kept in $MEMHOP_MODELS, else in "
+        "memhop/models below $XDG_DATA_HOME or ~/.local/share.",
+        {"list": list_models, "install": install, "remove": remove},
     )
-    group.callback(invoke_without_command=True)(_alone)
-    group.command("list")(list_models)
-    group.command()(install)
-    group.command()(remove)
-    return group
-
-
-def _alone(ctx: typer.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help())
 
 
 def list_models(as_json: JsonOption = False) -> None:

@@ -56,7 +56,7 @@ TypeOption = Annotated[
     str, typer.Option("--type", metavar="NAME", help="related, supersedes, fixes, causes, part_of or depends_on.")
 ]
 TargetArgument = Annotated[str, typer.Argument(metavar="TARGET", help="The other one: an id, or its first digits.")]
-_TEXT_CELLS = 34
+_TEXT_CELLS = 30
 
 
 def list_(
@@ -313,7 +313,7 @@ def _show_notes(out: Output, page: results.Page) -> None:
         lambda out, note: (
             note.id,
             when(note.updated_at)[:10],
-            f"{note.kind} {note.status}" if note.status else note.kind,
+            out.shorten(f"{note.kind} {note.status or ''}", 18),
             out.shorten(f"{'(pinned) ' if note.pinned else ''}{note.text}", _TEXT_CELLS),
         ),
     )(out, page)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 import typer.core
@@ -16,8 +17,36 @@ _WITHOUT_SETTINGS = frozenset({"config", "demo", "models", "completion", "instru
 _ALL = "memhop.cli.arguments"  # where the context keeps what was typed
 
 
+class Lazy(Mapping[str, Any]):
+    """Commands by name, each made when it is asked for."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+        self._makers = makers
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 class Root(typer.core.TyperGroup):
     """The commands. It keeps what was typed behind it, which is parsed only later."""
+
+    makers: ClassVar[Mapping[str, Callable[[], Any]]] = {}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands = Lazy(self.makers)  # type: ignore[assignment]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As the group does."""
@@ -55,7 +84,9 @@ def root(
     with reporting(as_json=as_json or "--json" in words):
         _check_taken(ctx, words, typed)
         reads = ctx.invoked_subcommand not in _WITHOUT_SETTINGS and not helped
-        ctx.default_map = defaults(ctx.command, typed, read=reads)
+        name = ctx.invoked_subcommand
+        command = ctx.command.commands[name]  # type: ignore[attr-defined]
+        ctx.default_map = defaults(name, command, typed, read=reads)
 
 
 def _check_taken(ctx: typer.Context, words: list[str], typed: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ from memhop.cli.arguments import (
     typed,
 )
 from memhop.cli.exit_codes import FAILED, reporting
+from memhop.cli.groups import group_of
 from memhop.cli.memory import open_memory
 from memhop.cli.output import Output, when
 from memhop.common.errors import InvalidRequest
@@ -38,17 +39,10 @@ _SHOWN = 20  # problems, ids of one kind, records that stayed
 
 def build_group() -> typer.Typer:
     """`memhop imports`."""
-    group = typer.Typer(help="What imports wrote, and taking one back.")
-    group.callback(invoke_without_command=True)(_alone)
-    group.command("list")(list_imports)
-    group.command()(show)
-    group.command()(undo)
-    return group
-
-
-def _alone(ctx: typer.Context) -> None:
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help())
+    return group_of(
+        "What imports wrote, and taking one back.",
+        {"list": list_imports, "show": show, "undo": undo},
+    )
 
 
 def export(
@@ -96,7 +90,10 @@ def import_(
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in an export, or what another program exported. Exit code 1: some of it was rejected, the rest is stored."""
+    """Take in an export, or what another program exported; the file is created if there is none.
+
+    Exit code 1: some of it was rejected, the rest is stored.
+    """
     from memhop.api.importing import format_of
 
     with reporting(as_json=as_json) as out:

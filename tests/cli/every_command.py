@@ -20,6 +20,7 @@ GROUPS_WITHOUT_FILE = ("config ", "models ", "backup verify")
 
 # What is typed behind the name; {…} is an id of the memory. None: not run here, but by tests of its own.
 EXAMPLES: dict[str, tuple[str, ...] | None] = {
+    "archive": ("{note}",),
     "at": ("1", "recall", "sourdough"),
     "backfill": ("--embedder", "hash"),
     "backup list": None,
@@ -47,7 +48,9 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "dreams list": (),
     "dreams show": ("1",),
     "dreams undo": ("1",),
+    "edit": ("{note}", "--text", WORDS + " and rye"),
     "explain": ("sourdough",),
+    "export": ("{folder}/export.jsonl",),
     "facts assert": ("Mara", "bakes", WORDS),
     "facts close": ("{fact}",),
     "facts delete": ("{fact}", "--yes"),
@@ -55,6 +58,11 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "facts list": ("--closed",),
     "facts retract": ("{fact}",),
     "forget": ("{note}",),
+    "history": ("{pinned}",),
+    "import": ("{export}",),
+    "imports list": (),
+    "imports show": ("1",),
+    "imports undo": ("1",),
     "instructions": ("--for", "codex"),
     "knowledge around": ("{node}",),
     "knowledge connect": ("{node}", "{other_node}"),
@@ -65,6 +73,9 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "knowledge nodes": ("bread",),
     "knowledge put": ("bread", "rye", WORDS),
     "knowledge query": ("bread", "--keyword", "sourdough"),
+    "link": ("{note}", "{archived}", "--type", "supersedes"),
+    "links": ("{pinned}",),
+    "list": ("--tier", "all"),
     "maintain": ("--dry-run",),
     "messages append": (WORDS,),
     "messages list": (),
@@ -73,6 +84,7 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "models list": (),
     "models remove": None,
     "pending": ("--embedder", "hash"),
+    "pin": ("{note}",),
     "profile brief": (),
     "profile erase": ("--yes",),
     "profile history": (),
@@ -90,6 +102,8 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "recall": ("sourdough",),
     "remember": (WORDS,),
     "repair": ("--to", "{folder}/repaired.meh"),
+    "restore": ("{trashed}",),
+    "revert": ("{pinned}", "1"),
     "scenes delete": ("{scene}", "--yes"),
     "scenes list": (),
     "scenes merge": ("{scene}", "{other_scene}"),
@@ -118,6 +132,9 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "trajectory prune": ("--keep-last", "1"),
     "trajectory sessions": (),
     "trajectory stats": ("run",),
+    "unarchive": ("{archived}",),
+    "unlink": ("{pinned}", "{note}"),
+    "unpin": ("{pinned}",),
     "update": ("{topic}", WORDS),
     "usage": ("{note}",),
     "verify": (),
@@ -132,7 +149,10 @@ CARD = """{"format": "memhop-capability/v2", "name": "bake-bread", "type": "skil
 def fill(path: Path) -> dict[str, str]:
     """Make a memory in which every example finds something. Returns what stands for {…} in the examples."""
     folder = path.parent
-    card, nodes = folder / "card.json", folder / "nodes.jsonl"
+    card, nodes, export = folder / "card.json", folder / "nodes.jsonl", folder / "other.jsonl"
+    with DB.open(folder / "other.meh", clock=ManualClock(NOW)) as other_memory:
+        other_memory.remember("from another memory")
+        other_memory.export(export)
     card.write_text(CARD, "utf-8")
     nodes.write_text('{"graph": "bread", "title": "spelt", "content": "an old wheat"}\n', "utf-8")
     clock = ManualClock(NOW)
@@ -141,8 +161,11 @@ def fill(path: Path) -> dict[str, str]:
         db.remember(WORDS, project=PROJECT, kind="bug", status="in_progress")
         db.remember(WORDS, project=PROJECT, kind="decision")
         db.summary.save("default", WORDS)
-        trashed = db.remember("what is in the trash")
+        trashed, archived = db.remember("what is in the trash"), db.remember("what is put aside")
         db.forget(trashed.id)
+        db.notes.archive(archived.id)
+        pinned = db.remember("what stays", links=[note.id])
+        db.notes.pin(pinned.id)
         turns = []
         for number in range(3):
             clock.advance(60_000)
@@ -158,10 +181,15 @@ def fill(path: Path) -> dict[str, str]:
             db.trajectory.append("run", "tool_call" if step % 2 else "tool_result", WORDS)
         db.capabilities.import_(card)
         fused = db.topics.merge([turns[0].new_topic_id, turns[1].new_topic_id])
+        db.import_(export)
         db.dream()
         db.search("which flour for rye bread?", session="kitchen")
         return {
             "note": note.id,
+            "trashed": trashed.id,
+            "archived": archived.id,
+            "pinned": pinned.id,
+            "export": str(export),
             "project": PROJECT,
             "message": turns[0].message_id,
             "scene": turns[0].scene_id,

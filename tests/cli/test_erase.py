@@ -80,7 +80,7 @@ def test_purge_asks_on_a_terminal(memory: Path, answer: bytes, code: int, left: 
     assert process.returncode == code, (out, err)
     assert b"for good?" in err
     with DB.open(memory) as db:
-        trashed = [note for note in db.notes.list().items if note.tier == "trashed"]
+        trashed = db.notes.list(tier="trashed").items
     assert len(trashed) == left
 
 

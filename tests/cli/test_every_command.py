@@ -75,8 +75,9 @@ WHOLE = frozenset(  # what shows texts, paths or figures as they are
     name.replace("_", " ")
     for name in (
         "summary_check summary_show "
-        "at capability_show compact config_check config_show completion doctor dreams_diff explain facts_assert forget "
-        "instructions models_list recall remember repair scenes_show show stats topics_show verify backup_make"
+        "archive at backup_list capability_show compact config_check config_show completion doctor dreams_diff edit "
+        "explain export import history imports_show facts_assert forget "
+        "instructions models_list recall remember repair revert scenes_show show stats topics_show verify backup_make"
     ).split()
 )
 

@@ -33,13 +33,22 @@ def leaves(group: Any, before: str = "") -> dict[str, Any]:
 COMMANDS = leaves(ROOT)
 
 
+SHARED = "| option of many commands | meaning |"
+
+
 def section(command: str) -> str:
-    """What the guide says below the heading that names a command."""
-    found = re.search(
-        rf"^#+ [^\n]*`memhop {command}`[^\n]*\n(.*?)(?=^#|\Z)", without_code_comments(), re.DOTALL | re.MULTILINE
-    )
-    assert found, f"the guide has no heading with `memhop {command}`"
-    return found[1]
+    """What the guide says below the heading that names a command; of a heading with several, or with the name of the
+    group, the row of the command. The options of many commands are described once.
+    """
+    guide = without_code_comments()
+    for name in (command, command.split()[0]):
+        found = re.search(rf"^#+ [^\n]*`memhop {name}`[^\n]*\n(.*?)(?=^#|\Z)", guide, re.DOTALL | re.MULTILINE)
+        if found:
+            row = re.search(rf"^\| `memhop {command}[` ].*$", found[1], re.MULTILINE)
+            assert row or name == command, f"the guide has no row of `memhop {command}`"
+            shared = guide.partition(SHARED)[2].partition("\n\n")[0]
+            return (row[0] if row else found[1]) + shared
+    raise AssertionError(f"the guide has no heading with `memhop {command}`")
 
 
 def without_code_comments() -> str:
@@ -68,7 +77,7 @@ def test_every_command_and_option_is_documented(command: str) -> None:
     for parameter in COMMANDS[command].params:
         for option in parameter.opts:
             if parameter.param_type_name == "argument":
-                assert option.upper() in text, f"{command}: argument {option}"
+                assert option.upper() in text or (parameter.metavar or "?") in text, f"{command}: argument {option}"
             elif option.startswith("--") and option != "--help":
                 assert re.search(rf"`{option}[` ]", text), f"{command}: option {option}"
 
@@ -76,6 +85,7 @@ def test_every_command_and_option_is_documented(command: str) -> None:
 def test_the_options_of_the_command_itself_are_documented() -> None:
     options = [option for parameter in ROOT.params for option in parameter.opts]
     assert "--version" in options
+    assert "--config" in options
     assert all(f"`memhop {option}`" in GUIDE.read_text("utf-8") for option in options if option.startswith("--"))
 
 
@@ -84,7 +94,7 @@ def test_the_past_is_asked_with_the_same_commands() -> None:
         assert [(p.name, p.opts, p.default) for p in command.params] == [
             (p.name, p.opts, p.default) for p in COMMANDS[name].params
         ]
-        assert f"`{name}`" in section("at")
+        assert f"`{name}`" in section("at"), name
 
 
 def test_every_example_can_be_typed() -> None:

@@ -105,7 +105,8 @@ def test_stored_control_characters_never_reach_a_terminal(memory: Path) -> None:
         assert "\x1b" not in written
         assert "\u202e" not in written
     packed = memhop("recall", "evil", "--context", "--file", memory).out
-    assert "evil" in packed and "\x1b" not in packed
+    assert "evil" in packed
+    assert "\x1b" not in packed
 
 
 def test_a_reader_that_leaves_early_is_no_error(memory: Path) -> None:

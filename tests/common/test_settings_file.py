@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,11 @@ def refused(path: Path | None, env: Mapping[str, str] | None = None) -> ConfigEr
     with pytest.raises(ConfigError) as error:
         load_config(path, env)
     return error.value
+
+
+@cache
+def _code() -> str:
+    return "\n".join(path.read_text("utf-8") for path in sorted(SOURCES.rglob("*.py")) if path.stem != "settings")
 
 
 class TestOrder:
@@ -199,17 +205,11 @@ class TestOptions:
     @pytest.mark.parametrize(("section", "name"), [(section, name) for section, name, _ in options()])
     def test_every_option_is_read_by_somebody(self, section: str, name: str) -> None:
         """B26: a limit for searches and one for lists stood in the settings, and no code looked at them."""
-        texts = (
-            path.read_text("utf-8") for path in SOURCES.rglob("*.py") if path.stem not in ("settings", "settings_file")
-        )
-        code = "\n".join(texts)
-        direct = re.search(rf"\.{section}\.{name}\b", code)
-        # … or the section is taken first, and the option of it in the same module.
-        taken = any(
-            re.search(rf"(_config|config|settings\(\))\.{section}\b", text) and re.search(rf"\.{name}\b", text)
-            for text in (path.read_text("utf-8") for path in SOURCES.rglob("*.py"))
-        )
-        assert direct or taken, f"nobody reads {section}.{name}"
+        code = _code()
+        handed_over = re.search(rf"config\.{section}\b(?!\.\w)", code)  # to what calls it by one of these names
+        read = re.search(rf"\.{section}\.{name}\b", code)
+        read = read or (handed_over and re.search(rf"\b(?:section|settings|config|chosen)\.{name}\b", code))
+        assert read, f"nobody reads {section}.{name}"
 
     @pytest.mark.parametrize(("section", "name"), [(section, name) for section, name, _ in options()])
     def test_every_option_is_in_the_guide_with_its_default(self, section: str, name: str) -> None:
@@ -218,7 +218,7 @@ class TestOptions:
     def test_every_default_is_one_that_may_be_set(self, tmp_path: Path) -> None:
         for section, name, option in options():
             value = option.default
-            if isinstance(value, str | bool | int | float) and value is not MISSING:
+            if isinstance(value, str | bool | int | float):
                 text = (
                     repr(value).lower()
                     if isinstance(value, bool)
