@@ -64,6 +64,10 @@ class Tally:
         """Everything that was looked at has one outcome."""
         return self.created + self.updated + self.unchanged + self.skipped + self.rejected
 
+    def take_back(self, outcome: str) -> None:
+        """One that was counted as this has come to another end."""
+        setattr(self, outcome, getattr(self, outcome) - 1)
+
     def skip(self, why: str) -> None:
         """Leave an item out that has nothing wrong."""
         self.skipped += 1

@@ -59,6 +59,7 @@ AS_OLD = "the memory's version is as old, and says something else"
 LOCAL_STAYS = "the memory has another version"
 OWN_HISTORY = "a note keeps the history it has here"
 DROPPED = "references to what is neither in the file nor in the memory were left out"
+EMPTIED = "records of the memory that meant nothing any more were removed"
 NAMES_NOTHING = "what it refers to is neither in the file nor in the memory"
 
 # When a record was changed last; those of other types never are.
@@ -84,6 +85,9 @@ _ASIDE: dict[type[Record], dict[str, Any]] = {
     Message: {"scene": 0, "topic": 0, "spans": ()},
     Event: {"first": False},
 }
+
+
+_OUTCOMES = ("", "", "created", "updated")  # by number; 0: it was not met yet
 
 
 class Ids:
@@ -119,6 +123,17 @@ class Ids:
         first = not self._met[index]
         self._met[index] = 1
         return first
+
+    def mark(self, id_: int, outcome: str) -> None:
+        """What became of it: "created", "updated" or "" (anything else)."""
+        index = self._index(id_)
+        if index >= 0:
+            self._met[index] = max(1, _OUTCOMES.index(outcome))
+
+    def outcome(self, id_: int) -> str:
+        """As it was marked."""
+        index = self._index(id_)
+        return "" if index < 0 else _OUTCOMES[self._met[index]]
 
     def _index(self, id_: int) -> int:
         index = bisect_left(self._ids, id_)
@@ -220,6 +235,7 @@ class RecordImport:
             raise BadLine(f"what it calls {record.external_id[:40]!r} is {to_hex(other)} here")
         step.create(record, unknown)
         self._tally.created += 1
+        self._ids.mark(record.id, "created")
 
     def _called(self, batch: Batch, record: Note | Message) -> int:
         """The other record that has its external id; 0: none has."""
@@ -245,6 +261,7 @@ class RecordImport:
         else:
             step.update(record, unknown)
         self._tally.updated += 1
+        self._ids.mark(record.id, "updated")
 
     def _says_the_same(self, local: Record, record: Record, unknown: dict[str, Any]) -> bool:
         if _essence(local) != _essence(record):
@@ -329,8 +346,12 @@ class RecordImport:
             return
         step.batch.delete(record.KIND, record.id)
         self._lost.add(record.id)
-        self._tally.created -= 1
-        self._tally.reject(f"record {to_hex(record.id)}", NAMES_NOTHING, b"")
+        if outcome := self._ids.outcome(record.id):
+            self._ids.mark(record.id, "")
+            self._tally.take_back(outcome)
+            self._tally.reject(f"record {to_hex(record.id)}", NAMES_NOTHING, b"")
+        else:
+            self._tally.remarks[EMPTIED] += 1
 
 
 def _essence(record: Record) -> Record:

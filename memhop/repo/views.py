@@ -189,8 +189,7 @@ class Views(SpaceViews):
             return
         if getattr(old, "project", None) != getattr(new, "project", None):
             self.spellings.clear()
-        before = old.listings()
-        after: list[Listing] = new.listings() if new else []
+        before, after = _listings(old), _listings(new)
         for listing in before:
             if listing not in after:
                 self._groups.remove(listing.key, listing.order, id_)
@@ -217,7 +216,7 @@ class Views(SpaceViews):
             self._add_unit(id_, new_unit)
 
     def _insert(self, id_: int, new: Record) -> None:
-        for key, order in new.listings():
+        for key, order in _listings(new):
             self._groups.add(key, order, id_, new=True)
         unit = new.unit()
         if unit is not None:
@@ -366,6 +365,11 @@ def _named(sealed: Mapping[str, Mapping[str, NDArray[Any]]]) -> Sections:
         for name, array in arrays.items()
         if len(array)
     }
+
+
+def _listings(record: Record | None) -> dict[Listing, None]:
+    """Each place of a record once, also where it names something twice: two tags that differ by case, say."""
+    return dict.fromkeys(record.listings()) if record is not None else {}
 
 
 def owner_of(id_: int, unit: Unit) -> int:

@@ -218,3 +218,14 @@ def test_an_erased_message_leaves_no_trace_in_the_channels(tmp_path: Path) -> No
         db.forget(erased, hard=True)
         assert db.recall("yesterday, what did Mara and Jonas say of a kayak?", explain=True) == before
         assert "named" in before.hits[0].parts
+
+
+def test_what_a_record_names_twice_is_listed_once(tmp_path: Path) -> None:
+    """Of two tags that differ by case one was taken away, and the note was no longer found by the other one."""
+    with memory(tmp_path / "a.meh") as db:
+        for tags in (["Boat", "boat"], ["boat"], ["boat", "BOAT"]):
+            db.remember("a kayak in the shed", external_id="x", tags=tags)
+            assert len(db.notes.list(tags=["boat"]).items) == 1
+            assert db.verify(deep=True).ok
+            db.checkpoint()
+            assert db.verify(deep=True).ok
