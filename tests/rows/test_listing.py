@@ -75,11 +75,7 @@ def test_h4_n10_list_is_what_a_plain_reading_says(tmp_path: Path) -> None:
             )
             field = sort if sort == "at" else f"{sort}_at"
             expected = [note for note in notes if meant(note, arguments)]
-            expected.sort(key=lambda note: (getattr(note, field), note.id), reverse=newest)  # noqa: B023
-                (note for note in notes if meant(note, arguments)),
-                key=lambda note: (getattr(note, field), note.id),
-                reverse=newest,
-            )
+            expected.sort(key=lambda note: (getattr(note, field), note.id), reverse=newest)
             found = every(db.notes.list, page=rng.choice((1, 7, 50)) if len(expected) < 40 else 50, **arguments)
             assert [note.id for note in found] == [note.id for note in expected], arguments
             assert db.notes.list(limit=1, **arguments).total == (None if extra else len(expected)), arguments
