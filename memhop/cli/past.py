@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memhop.cli import commands
+from memhop.cli import commands, notes
 
 
 def build_group() -> typer.Typer:
@@ -16,6 +16,8 @@ def build_group() -> typer.Typer:
     group.command()(commands.recall)
     group.command("explain")(commands.explain)
     group.command()(commands.stats)
+    for name in ("list", "links", "history"):
+        group.command(name)(notes.COMMANDS[name])
     return group
 
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from memhop.core.segment import Segment
     from memhop.core.snapshot import Snapshot
 
-LAYOUT_VERSION = 5  # 2: links are groups. 3: narrow sections, columns. 4: groups of layers above, words of cards.
-# 5: states of notes, projects without case
+LAYOUT_VERSION = 6  # 2: links are groups. 3: narrow sections, columns. 4: groups of layers above, words of cards.
+# 5: states of notes, projects without case. 6: notes as they were written down, and under what superseded them
 _LABELS = {
     "layer": "u1", "tier": "u1", "role": "u1", "flags": "u1", "at": "i8", "kind": "u8",
     "session": "u8", "scene": "u8", "project": "u8", "speaker": "u8",
