@@ -184,6 +184,23 @@ BARS: Final = (
         _at("briefs", "sizes", "50000", "SQLite GROUP BY", "cpu_p50")), judged=False),
     Bar("a brief at 50k / at 1k", True, 3, Figure(
         _at("briefs", "sizes", "50000", "brief", "cpu_p50"), over=_at("briefs", "sizes", "1000", "brief", "cpu_p50"))),
+    Bar("a page of all notes, 50k in 10 projects, CPU ms", True, 5, Figure(
+        _at("lifecycle", "calls", "list", "cpu_p50"))),
+    Bar("    of one project", True, 5, Figure(_at("lifecycle", "calls", "list, one project", "cpu_p50"))),
+    Bar("    its twenty-first page", True, 5, Figure(
+        _at("lifecycle", "calls", "list, page 21", "cpu_p50")), judged=False),
+    Bar("remember at 50k / at 1k notes", True, 1.3, Figure(
+        _at("lifecycle", "calls", "remember, many", "cpu_p50"),
+        over=_at("lifecycle", "calls", "remember, few", "cpu_p50"))),
+    Bar("notes stored a second, each synced", False, 500, Figure(_at("lifecycle", "rates", "remember, full"))),
+    Bar("    SQLite FTS5, synchronous=FULL", False, 500, Figure(
+        _at("lifecycle", "rates", "SQLite FULL")), judged=False),
+    Bar("notes stored a second, synced by a timer", False, 5_000, Figure(
+        _at("lifecycle", "rates", "remember, relaxed"))),
+    Bar("    SQLite FTS5, synchronous=NORMAL", False, 5_000, Figure(
+        _at("lifecycle", "rates", "SQLite NORMAL")), judged=False),
+    Bar("notes stored a second, in synced batches of 100", False, 5_000, Figure(
+        _at("lifecycle", "rates", "remember, full, batches"))),
     Bar("longest batch of 100 while upkeep goes on, 1M, wall ms", True, 50, Figure(
         _at("speed-full", "pauses", "ms", "batch_wall_longest"))),
     Bar("longest recall while upkeep goes on, 1M, wall ms", True, 50, Figure(

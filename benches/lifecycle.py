@@ -1,10 +1,11 @@
 """What the life of notes costs: pages of listings, edits, and storing beside SQLite in the same run.
 
-    python -m benches.lifecycle [--notes 50000]
+    python -m benches.lifecycle [--notes 50000] [--json FILE]
 
 Two memories of 1,000 and of `--notes` notes, ten projects, four kinds with all their statuses, one in a hundred
 archived. What is compared takes turns. CPU milliseconds of the process, medians; rates by wall time, for a sync waits
-for the disk: these say something only where nothing else uses it.
+for the disk: these say something only where nothing else uses it. SQLite stores and indexes the words, and nothing
+else: no check for the same note, no revision, no state.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import memhop
+from benches import report
 from benches.corpus import batches, texts
 from benches.timing import Times, interleaved, quantile
 from memhop.repo.schema import BUILT_IN
@@ -43,13 +45,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benches.lifecycle", description=__doc__.partition("\n")[0])
     parser.add_argument("--notes", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
+    environment = report.environment(seed=0, data_sha256="generated")
+    report.print_environment(environment)
     with tempfile.TemporaryDirectory() as folder:
-        measure(Path(folder), options.notes, options.rounds)
+        found = measure(Path(folder), options.notes, options.rounds)
+    calls = [[name, str(call["cpu_p50"]), str(call["cpu_p95"])] for name, call in found["calls"].items()]
+    report.print_table("A call, CPU milliseconds", ["call", "p50", "p95"], calls)
+    stored = [[name, f"{rate:,.0f}"] for name, rate in found["rates"].items()]
+    report.print_table("Storing, wall time", ["how", "notes a second"], stored)
+    if options.json:
+        report.write_json(options.json, environment, found)
     return 0
 
 
-def measure(folder: Path, large: int, rounds: int) -> None:
+def measure(folder: Path, large: int, rounds: int) -> dict[str, Any]:
+    """`calls`: milliseconds of each, as `timing.Times.figures` has them; `rates`: notes a second, see `rates`."""
     fresh = Fresh()
     paths = {size: filled(folder / f"{size}.meh", size, fresh) for size in (SMALL, large)}
     with (
@@ -58,20 +70,16 @@ def measure(folder: Path, large: int, rounds: int) -> None:
     ):
         ids = [note.id for note in many.notes.list(limit=500).items]
         tasks: dict[str, Callable[[int], object]] = {
-            f"remember, {SMALL:,}": lambda number: few.remember(**fresh.take()),
-            f"remember, {large:,}": lambda number: many.remember(**fresh.take()),
+            "remember, few": lambda number: few.remember(**fresh.take()),
+            "remember, many": lambda number: many.remember(**fresh.take()),
             "update": lambda number: many.notes.update(ids[number % 500], text=f"edited {number}"),
         }
         for name, arguments in PAGES.items():
             tasks[name] = partial(_page, many, arguments)
         tasks["list, page 21"] = partial(_page, many, {"cursor": deep(many)})
         times = interleaved(tasks, rounds, in_a_row=5)
-        for name, found in times.items():
-            print(f"{name:30} {quantile(found.cpu_ms, 0.5):8.3f} ms CPU  p95 {quantile(found.cpu_ms, 0.95):8.3f}")
-        few_ms, many_ms = (quantile(times[f"remember, {size:,}"].cpu_ms, 0.5) for size in (SMALL, large))
-        print(f"{'remember, many over few':30} {many_ms / few_ms:8.2f} x")
-    for name, rate in rates(folder, fresh).items():
-        print(f"{name:30} {rate:8,.0f} notes/s")
+    calls = {name: found.figures() for name, found in times.items()}
+    return {"notes": large, "few": SMALL, "calls": calls, "rates": rates(folder, fresh)}
 
 
 def _page(db: memhop.DB, arguments: dict[str, Any], number: int) -> object:
@@ -87,35 +95,39 @@ def deep(db: memhop.DB) -> str | None:
 
 
 def rates(folder: Path, fresh: Fresh) -> dict[str, float]:
-    """Notes a second, each store synced, ours and SQLite's in turns; and in batches of 100."""
-    names = ("remember, durable", "SQLite FULL, insert", "batches of 100, durable", "SQLite FULL, 100 inserts")
-    spent = {name: Times() for name in names}
-    with (
-        memhop.DB.open(folder / "rate.meh") as db,
-        closing(sqlite3.connect(folder / "rate.sqlite", isolation_level=None)) as table,
-    ):
-        db.remember(**fresh.take())
-        table.executescript(
-            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-            "CREATE VIRTUAL TABLE note USING fts5(text, project UNINDEXED, kind UNINDEXED, status UNINDEXED)"
-        )
-        insert = "INSERT INTO note VALUES (:text, :project, :kind, :status)"
-        for _ in range(STORES // 20):
-            singles = [fresh.take() for _ in range(20)]
-            with spent[names[0]].measured(20):
-                for note in singles:
-                    db.remember(**note)
-            with spent[names[1]].measured(20):
-                for note in singles:
-                    table.execute(insert, note)
-            many = [fresh.take() for _ in range(100)]
-            with spent[names[2]].measured(100):
-                db.remember_many(many)
-            with spent[names[3]].measured(100):
-                table.execute("BEGIN")
-                table.executemany(insert, many)
-                table.execute("COMMIT")
-    return {name: 1e3 / quantile(found.wall_ms, 0.5) for name, found in spent.items()}
+    """Notes a second, wall time, ours and SQLite's in turns: each call synced, then with syncs left to a timer
+    (`relaxed`; in SQLite synchronous=NORMAL), alone and in batches of 100."""
+    found: dict[str, float] = {}
+    for durability, synchronous in (("full", "FULL"), ("relaxed", "NORMAL")):
+        ours, theirs = f"remember, {durability}", f"SQLite {synchronous}"
+        spent = {name: Times() for name in (ours, theirs, f"{ours}, batches", f"{theirs}, batches")}
+        with (
+            memhop.DB.open(folder / f"{durability}.meh", durability=durability) as db,
+            closing(sqlite3.connect(folder / f"{durability}.sqlite", isolation_level=None)) as table,
+        ):
+            db.remember(**fresh.take())
+            table.executescript(
+                f"PRAGMA journal_mode=WAL; PRAGMA synchronous={synchronous};"
+                "CREATE VIRTUAL TABLE note USING fts5(text, project UNINDEXED, kind UNINDEXED, status UNINDEXED)"
+            )
+            insert = "INSERT INTO note VALUES (:text, :project, :kind, :status)"
+            for _ in range(STORES // 20):
+                singles = [fresh.take() for _ in range(20)]
+                with spent[ours].measured(20):
+                    for note in singles:
+                        db.remember(**note)
+                with spent[theirs].measured(20):
+                    for note in singles:
+                        table.execute(insert, note)
+                many = [fresh.take() for _ in range(100)]
+                with spent[f"{ours}, batches"].measured(100):
+                    db.remember_many(many)
+                with spent[f"{theirs}, batches"].measured(100):
+                    table.execute("BEGIN")
+                    table.executemany(insert, many)
+                    table.execute("COMMIT")
+        found |= {name: round(1e3 / quantile(times.wall_ms, 0.5)) for name, times in spent.items()}
+    return found
 
 
 class Fresh:

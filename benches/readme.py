@@ -91,6 +91,7 @@ def figures() -> str:
         _dream_cost(_load("dream")["results"], _load("dreaming")["results"]),
         "Two packs of what a dream must keep apart, turns of a conversation, after one, percent, dev / held back:",
         _dream_packs(),
+        _relations(),
         "**Confidence**: how well a recall without a model tells a question that its memory answers from one it does "
         "not, by AUROC, of conversations that were left out of the fit:",
         _confidence_table(_load("confidence")["results"]["by_memory"]),
@@ -120,6 +121,7 @@ def figures() -> str:
         "truncates, renames, removals and allocations in lives of public calls and of one file, each struck by every "
         f"fault that means something there), {crashes['second_crashes']:,} second crashes during recovery: "
         f"{crashes['violations']} violations. `make test` runs a part of it, `python -m benches.crashes` all.",
+        _lifecycle(_load("lifecycle")["results"], _load("briefs")["results"]["sizes"]),
         "**Sharing a file**, an fsync per call, SQLite (WAL, synchronous=FULL) beside it in the same run:",
         _sharing_table(sharing),
         "**Fuzzy lookup of a word**, microseconds of CPU per query, by vocabulary size:",
@@ -239,6 +241,60 @@ def _dream_packs() -> str:
             cells.append(f"{found['dev']['after'][figure]} / {found['held']['after'][figure]}")
         rows.append([title, *cells])
     return _table(["", MODELS["none"], MODELS["local"]], rows)
+
+
+def _lifecycle(results: Mapping[str, Any], briefs: Mapping[str, Any]) -> str:
+    """Notes with a life, in a table."""
+    calls, rates = results["calls"], results["rates"]
+    most = max(briefs, key=int)
+    rows = [
+        [
+            "a page of 50, all projects / one / the twenty-first page",
+            *_three(calls, "list", "list, one project", "list, page 21"),
+        ],
+        [
+            "a brief of ten projects / their list / counting alone in SQLite",
+            *_three(briefs[most], "brief", "projects.list", "SQLite GROUP BY"),
+        ],
+        [
+            f"`remember` at {results['few']:,} / at {results['notes']:,} / `notes.update`",
+            *_three(calls, "remember, few", "remember, many", "update"),
+        ],
+    ]
+    stored = [
+        [title, *(f"{rates[name + more]:,}" for name in (ours, theirs) for more in ("", ", batches"))]
+        for title, ours, theirs in (
+            ("each call synced", "remember, full", "SQLite FULL"),
+            ("synced by a timer", "remember, relaxed", "SQLite NORMAL"),
+        )
+    ]
+    return (
+        f"**Notes with a life**, {results['notes']:,} in ten projects, CPU milliseconds, median:\n\n"
+        + _table(["", "first", "second", "third"], rows)
+        + "\n\nNotes stored a second, wall time, alone and in batches of 100. SQLite (FTS5, WAL) stores and indexes "
+        "the words, and looks for nothing that is there already:\n\n"
+        + _table(["", "one", "batches", "SQLite, one", "SQLite, batches"], stored)
+    )
+
+
+def _three(calls: Mapping[str, Any], *names: str) -> list[str]:
+    return [f"{calls[name]['cpu_p50']:.2f}" for name in names]
+
+
+def _relations() -> str:
+    """Statements that share no word with their question, in a sentence."""
+    turns = _load("relations-none")["results"]["relations"]["turns"]
+    held = [turns[f"held {known}"] for known in ("yes", "no")]
+    count = sum(found["n"] for found in held)
+    before, first, found_at_all = (
+        sum(found[name] * found["n"] for found in held) / count for name in ("before", "first", "either@10")
+    )
+    return (
+        f"What somebody tells of themselves in words that its question has not (`benches/packs/relations.json`, "
+        f"{count} pairs of turns held back, no model): the newer one before the older {before:.0f} %, in first place "
+        f"{first:.0f} %, one of the two in the first ten {found_at_all:.0f} %. The pack and the table of words that "
+        "serves it have one author, so expect less."
+    )
 
 
 def _observations() -> str:

@@ -58,7 +58,7 @@ def test_the_guide_lists_every_format() -> None:
         b"<html><body>- x</body></html>",
         b"SQLite format 3\0" + bytes(9000),
         b"PK\x03\x04 no zip",
-        gzip.compress(b"plain"),
+        gzip.compress(b"plain", mtime=0),
         zipped({"readme.txt": b"x"}),
         zipped({"conversations.json": b"[]"}),
     ],
