@@ -14,6 +14,7 @@ import typer.main
 from memhop.cli import (
     asking,
     backup,
+    bench,
     briefs,
     capability,
     commands,
@@ -76,6 +77,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "verify": upkeep.verify,
     "repair": upkeep.repair,
     "compact": upkeep.compact,
+    "bench": bench.bench,
     "instructions": instructions.instructions,
     "completion": completion.completion,
 }

@@ -15,7 +15,7 @@ from tests.support.memories import DAY, NOW
 
 WORDS = "Mara keeps sourdough in Ghent; 我们住在鼓浪屿 ✓ \u202e"  # what cp1252 and ASCII have no signs for
 PROJECT = "a project of a quite considerable name, 鼓浪屿 ✓"
-WITHOUT_FILE = frozenset({"completion", "instructions", "demo"})  # and the groups below
+WITHOUT_FILE = frozenset({"bench", "completion", "instructions", "demo"})  # and the groups below
 GROUPS_WITHOUT_FILE = ("config ", "models ", "backup verify")
 
 # What is typed behind the name; {…} is an id of the memory. None: not run here, but by tests of its own.
@@ -27,6 +27,7 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "backup make": ("{folder}/copy.meh",),
     "backup restore": None,
     "backup verify": None,
+    "bench": ("--notes", "1000"),
     "brief": (),
     "capability activate": ("bake-bread",),
     "capability delete": ("bake-bread", "--yes"),
