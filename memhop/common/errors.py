@@ -89,8 +89,15 @@ class Conflict(MemhopError):
 
     code = 3002
 
-    def __init__(self, message: str, *, rev: int, field: str = "expected_rev") -> None:
-        super().__init__(message, field=field, allowed=str(rev), hint="read it again, then decide")
+    def __init__(
+        self,
+        message: str,
+        *,
+        rev: int = 0,  # pickle makes one of the message alone, and fills in the rest
+        field: str | None = "expected_rev",
+        hint: str | None = "read it again, then decide",
+    ) -> None:
+        super().__init__(message, field=field, allowed=str(rev) if rev else None, hint=hint)
         self.rev = rev
 
 

@@ -219,4 +219,37 @@ def _luhn(digits: str) -> bool:
     return total % 10 == 0
 
 
-LOOKS: Final[tuple[Callable[[str], Iterator[Secret]], ...]] = (_key_blocks, _marked, _tokens, _passwords, _cards)
+class Look(NamedTuple):
+    """`look` finds nothing in a text that has none of `marks` when its case is folded: seeing that is much cheaper."""
+
+    marks: tuple[str, ...]
+    look: Callable[[str], Iterator[Secret]]
+
+
+LOOKS: Final = (
+    Look(("-----begin",), _key_blocks),
+    Look(
+        (
+            *(
+                "sk-",
+                "gsk_",
+                "xai-",
+                "ghp_",
+                "gho_",
+                "ghu_",
+                "ghs_",
+                "ghr_",
+                "github_pat_",
+                "glpat-",
+                "glptt-",
+                "glrt-",
+            ),
+            *("gldt-", "xox", "xapp-", "akia", "asia", "aiza", "gocspx-", "ya29.", "hf_", "npm_", "pypi-", "k_live_"),
+            *("k_test_", "whsec_", "sg.", "_v1_", "age-secret-key", "secret", "aws"),
+        ),
+        _marked,
+    ),
+    Look(("eyj", "hooks.slack.com", ":aa", "bearer", "basic"), _tokens),
+    Look(("://", "pass", "pwd", "secret", "token", "credential", "key", "密码", "口令", "密钥"), _passwords),
+    Look(tuple("0123456789"), _cards),
+)

@@ -29,7 +29,9 @@ def find(text: str) -> list[Secret]:
         return []
     from memhop.common.secret_forms import LOOKS
 
-    found = sorted((secret for look in LOOKS for secret in look(text)), key=lambda secret: (secret.start, -secret.end))
+    folded = text.casefold()
+    looks = (look for marks, look in LOOKS if any(mark in folded for mark in marks))
+    found = sorted((secret for look in looks for secret in look(text)), key=lambda secret: (secret.start, -secret.end))
     apart: list[Secret] = []
     for secret in found:
         if not apart or secret.start >= apart[-1].end:

@@ -15,6 +15,7 @@ CODES = {
     "VectorSpaceMismatch": 1002,
     "InvalidRequest": 1003,
     "NotFound": 3001,
+    "Conflict": 3002,
     "StorageError": 5001,
     "Closed": 5002,
     "BadFormat": 5003,
