@@ -157,7 +157,7 @@ class _Writing:
         found: list[Note] = []
         for line in lines_of(wanted.text):
             group = l4_note.same_text(wanted.project, wanted.kind, line)
-            note = next((note for note in self._members(group) if note.tier == Tier.ACTIVE), None)
+            note = next(filter(_in_force, self._members(group)), None)
             if note is None or not _says_nothing_new(wanted, note, schema):
                 return []
             found.append(note)
@@ -179,7 +179,7 @@ class _Writing:
             return None
         for note in self._members(groups.text):
             same = note.text.strip() == wanted.text.strip()  # the group ignores all white space, but code lives by it
-            if same and note.tier == Tier.ACTIVE and not note.external_id and _says_nothing_new(wanted, note, schema):
+            if same and _in_force(note) and not note.external_id and _says_nothing_new(wanted, note, schema):
                 return note
         return None
 
@@ -239,6 +239,11 @@ class _Writing:
         others = settle(self._batch, before, note, schemas=self._schemas, actor=self._store.actor, now_ms=self._now)
         for other in others:
             self._pending |= {group: other for group in _groups(other) if group in self._pending}
+
+
+def _in_force(note: Note) -> bool:
+    """What was superseded and is said again is so again, from now on: another note."""
+    return note.tier == Tier.ACTIVE and not note.superseded_by
 
 
 def _says_nothing_new(wanted: Draft, note: Note, schema: KindSchema) -> bool:

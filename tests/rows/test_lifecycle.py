@@ -553,3 +553,18 @@ def test_c15_notes_have_types_statuses_a_life_and_an_undo(tmp_path: Path) -> Non
         assert db.notes.get(note.id).status == "pending"
         assert db.forget(note.id).changed
         assert db.notes.restore(note.id).tier == "active"
+
+
+def test_b34_what_was_superseded_and_is_said_again_holds_again(tmp_path: Path) -> None:
+    """The old note would have been returned as known already, and its successor would still have come first."""
+    with memory(tmp_path / "a.meh") as db:
+        first = db.remember("We deploy on Fridays", kind="decision")
+        second = db.remember("We deploy on Mondays", kind="decision", links=[("supersedes", first.id)])
+        again = db.remember("We deploy on Fridays", kind="decision", links=[("supersedes", second.id)])
+        assert again.created
+        assert again.id != first.id
+        assert [hit.id for hit in db.recall("when do we deploy?").hits][0] == again.id
+        listed = db.remember("- We deploy on Mondays")  # of what is superseded nothing counts as a quote
+        assert listed.created
+        same = db.remember("We deploy on Fridays", kind="decision")
+        assert (same.created, same.id) == (False, again.id)
