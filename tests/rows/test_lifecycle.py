@@ -563,7 +563,7 @@ def test_b34_what_was_superseded_and_is_said_again_holds_again(tmp_path: Path) -
         again = db.remember("We deploy on Fridays", kind="decision", links=[("supersedes", second.id)])
         assert again.created
         assert again.id != first.id
-        assert [hit.id for hit in db.recall("when do we deploy?").hits][0] == again.id
+        assert db.recall("when do we deploy?").hits[0].id == again.id
         listed = db.remember("- We deploy on Mondays")  # of what is superseded nothing counts as a quote
         assert listed.created
         same = db.remember("We deploy on Fridays", kind="decision")
