@@ -143,11 +143,11 @@ class _Run:
                 retired = results.Retired(
                     to_hex(note.id), note.kind, note.project, (self.now - note.updated_at) // DAY_MS
                 )
-                if state.tier == Tier.TRASHED:
+                if note.pinned:  # in the trash, too
+                    self._pinned.add(note.id)
+                elif state.tier == Tier.TRASHED:
                     erased.append(note)
                     self.erased.append(retired)
-                elif note.pinned:
-                    self._pinned.add(note.id)
                 elif note.id in kept:
                     self._summaries.add(note.id)
                 else:

@@ -76,13 +76,10 @@ def load(path: str | os.PathLike[str] | None, env: Mapping[str, str]) -> Loaded:
     schemas: Mapping[str, Any] = {}
     origins: dict[str, str] = {}
     if found is not None:
-        data = _read(found)
-        schemas = _table(data.pop("schemas", {}), f"{found}: schemas")
+        values, schemas = _given(_read(found), str(found), own)
+        origins = dict.fromkeys((f"{section}.{name}" for section in values for name in values[section]), str(found))
         if schemas:
             origins["schemas"] = str(found)
-        for section, name, value in _written(data, found, own):
-            values.setdefault(section, {})[name] = value
-            origins[f"{section}.{name}"] = str(found)
     for variable, section, name, text in _variables(env):
         values.setdefault(section, {})[name] = _parsed(text, section, name, variable)
         origins[f"{section}.{name}"] = variable
@@ -90,6 +87,12 @@ def load(path: str | os.PathLike[str] | None, env: Mapping[str, str]) -> Loaded:
     for section, name, _ in options():
         origins.setdefault(f"{section}.{name}", "default")
     return Loaded(Config(**parts, schemas=schemas), found, origins)
+
+
+def config_of(table: object) -> Config:
+    """See `Config.of`."""
+    values, schemas = _given(dict(_table(table, "config")), "config", True)
+    return Config(**{section: made(**values.get(section, {})) for section, made in SECTIONS.items()}, schemas=schemas)
 
 
 def options() -> Iterator[tuple[str, str, Field[Any]]]:
@@ -153,19 +156,28 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"it is no TOML: {str(error)[:200]}", field=str(path), allowed="TOML") from None
 
 
-def _written(data: Mapping[str, Any], path: Path, own: bool) -> Iterator[tuple[str, str, Any]]:
+def _given(data: dict[str, Any], place: str, own: bool) -> tuple[dict[str, dict[str, Any]], Mapping[str, Any]]:
+    """The checked options of a table, by section, and its `schemas`, which `repo/schema.py` checks."""
+    schemas = _table(data.pop("schemas", {}), f"{place}: schemas")
+    values: dict[str, dict[str, Any]] = {}
+    for section, name, value in _written(data, place, own):
+        values.setdefault(section, {})[name] = value
+    return values, schemas
+
+
+def _written(data: Mapping[str, Any], path: str, own: bool) -> Iterator[tuple[str, str, Any]]:
     for section, table in data.items():
         if section not in SECTIONS:
-            if not isinstance(table, dict) and _is_key(section):
+            if not isinstance(table, dict) and _is_key(str(section)):
                 raise ConfigError("a key in a file", field=f"{path}: {section}", hint=_KEY_HINT)
-            raise _unknown("section", section, [*SECTIONS, "schemas"], str(path))
+            raise _unknown("section", str(section), [*SECTIONS, "schemas"], path)
         there = {option.name: option for option in fields(SECTIONS[section])}
         for name, value in _table(table, f"{path}: {section}").items():
             place = f"{path}: {section}.{name}"
             if name not in there:
-                if _is_key(name):
+                if _is_key(str(name)):
                     raise ConfigError("a key in a file", field=place, hint=_KEY_HINT)
-                raise _unknown("option", name, list(there), f"{path}: {section}")
+                raise _unknown("option", str(name), list(there), f"{path}: {section}")
             if not own and (section, name) in _OWN_ONLY:
                 hint = "put it into your own file (see `memhop config path`), or name this one with --config"
                 raise ConfigError("a file of the working folder may not set this", field=place, hint=hint)

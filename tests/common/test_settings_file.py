@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -232,3 +233,29 @@ class TestOptions:
 
     def test_sections_are_all_of_config(self) -> None:
         assert set(SECTIONS) | {"schemas"} == {field.name for field in fields(Config)}
+
+
+def test_a_table_in_the_program_is_checked_like_a_file() -> None:
+    config = Config.of({"retention": {"days": {"note": 30}}, "schemas": {"web": {"kinds": {}}}})
+    assert (config.retention.days, config.recall.limit, config.schemas) == ({"note": 30}, 10, {"web": {"kinds": {}}})
+    assert Config.of({}) == Config()
+
+
+@pytest.mark.parametrize(
+    ("table", "field"),
+    [
+        ({"retantion": {}}, "config"),
+        ({5: {}}, "config"),
+        ({"recall": {"limit": 0}}, "config: recall.limit"),
+        ({"recall": {"limt": 5}}, "config: recall"),
+        ({"recall": {7: 5}}, "config: recall"),
+        ({"recall": 5}, "config: recall"),
+        ({"schemas": 5}, "config: schemas"),
+        ([], "config"),
+        (None, "config"),
+    ],
+)
+def test_a_table_that_does_not_do_is_named(table: Any, field: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Config.of(table)
+    assert caught.value.field == field

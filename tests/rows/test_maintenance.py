@@ -309,3 +309,16 @@ def test_b27_what_failed_can_be_seen(tmp_path: Path) -> None:
     with memory(path, clock=clock, config=keeping(every_hours=24), max_bytes=size) as db:
         until(lambda: db.stats().maintenance_error is not None)
         assert "max_bytes" in str(db.stats().maintenance_error)
+
+
+def test_b4_what_is_pinned_stays_in_the_trash(tmp_path: Path) -> None:
+    """Pinned is pinned: emptying the trash by itself leaves it there, too."""
+    clock = ManualClock(NOW)
+    with memory(tmp_path / "a.meh", clock=clock, config=keeping()) as db:
+        note = db.remember("pinned, and trashed all the same")
+        db.notes.pin(note.id)
+        db.notes.trash(note.id)
+        clock.advance(200 * DAY)
+        done = db.maintain()
+        assert (done.erased_count, done.pinned) == (0, 1)
+        assert db.notes.get(note.id).tier == "trashed"
