@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memhop.api import results
@@ -118,7 +119,13 @@ def dream(
     if max_seconds is not None:
         check_seconds(max_seconds, field="max_seconds", high=10**7)
     id_ = 0 if scene is None else store.get(Scene, from_hex(scene, field="scene"), field="scene").id
-    return dreamer.dream(store, id_, dry_run=dry_run, max_seconds=max_seconds)
+    if id_:
+        return dreamer.dream(store, id_, dry_run=dry_run, max_seconds=max_seconds)
+    from memhop.api.note_duplicates import proposals, since_last_dream
+
+    since = since_last_dream(store)
+    told = dreamer.dream(store, id_, dry_run=dry_run, max_seconds=max_seconds)
+    return replace(told, proposals=proposals(store, since))
 
 
 def _dream(store: Store, number: object) -> Dream:

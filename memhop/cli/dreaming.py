@@ -134,6 +134,8 @@ def show_report(out: Output, report: results.DreamReport) -> None:
         _show_change(out, change)
     for notice in report.notices:
         out.notice(notice)
+    if report.proposals:
+        out.notice(f"{len(report.proposals)} pairs of notes say nearly the same; see: memhop duplicates")
     if report.number is not None and not report.dry_run:
         out.say("it can be undone" if report.undoable else f"it cannot be undone: {report.reason}")
 

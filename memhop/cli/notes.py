@@ -248,6 +248,23 @@ def revert(
     _change("revert", id, lambda db, note: db.notes.revert(note, rev), file, wait, as_json)
 
 
+def duplicates(
+    project: ProjectOption = None,
+    limit: LimitOption = DEFAULT_PAGE,
+    cursor: CursorOption = None,
+    file: FileOption = DEFAULT_FILE,
+    as_json: JsonOption = False,
+) -> None:
+    """Pairs of notes that say nearly the same; `memhop link` settles them."""
+    run(
+        Call("duplicates", file, as_json),
+        lambda db: db.notes.duplicates(project=project, limit=limit, cursor=cursor),
+        _show_pairs,
+        found=lambda page: page.items or page.next,
+        nothing="no notes that say nearly the same",
+    )
+
+
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_,
     "edit": edit,
@@ -259,6 +276,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "link": link,
     "unlink": unlink,
     "links": links,
+    "duplicates": duplicates,
     "history": history,
     "revert": revert,
 }
@@ -300,6 +318,20 @@ def _change(
         _show_changed,
         doing="writing",
     )
+
+
+def _show_pairs(out: Output, page: results.Page) -> None:
+    """A line for each of the two, and what makes them differ."""
+    for pair in page.items:
+        out.say((f"{100 * pair.similarity:.0f} %", "bold"), f"  {pair.kind}, project {pair.project}")
+        for id_, text, only in (
+            (pair.older_id, pair.older, pair.only_older),
+            (pair.newer_id, pair.newer, pair.only_newer),
+        ):
+            alone = f"  (only here: {', '.join(only)})" if only else ""
+            out.say(f"  {id_}  {out.shorten(' '.join(text.split()), 2 * _TEXT_CELLS)}{alone}")
+    if page.next:
+        out.notice(f"there is more: --cursor {page.next}")
 
 
 def _show_changed(out: Output, done: results.Changed) -> None:

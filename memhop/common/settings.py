@@ -133,14 +133,3 @@ class Config:
     backups: BackupsSection = field(default_factory=BackupsSection)
     model: ModelSection = field(default_factory=ModelSection)
     schemas: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Config:
-        """The settings of a table such as `{"retention": {"days": {"note": 30}}}`, checked as those of a file are.
-
-        Raises:
-            ConfigError: a section or an option is unknown, or a value does not do; `field` names it.
-        """
-        from memhop.common.settings_file import config_of
-
-        return config_of(table)

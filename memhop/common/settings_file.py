@@ -49,11 +49,14 @@ class Loaded:
     origins: Mapping[str, str]
 
 
-def load_config(path: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> Config:
+def load_config(
+    path: str | os.PathLike[str] | Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
+) -> Config:
     """The settings of a file and of the environment, for `DB.open(config=...)`.
 
     Args:
-        path: A TOML file; the module says what is in it. None: the first that is found where the module says.
+        path: A TOML file; the module says what is in it. Or what such a file would hold, as a dict. None: the first
+            that is found where the module says.
         env: Variables, such as `os.environ`. None: none are looked at, and of the files only memhop.toml in the
             working folder.
 
@@ -69,13 +72,16 @@ def load_config(path: str | os.PathLike[str] | None = None, env: Mapping[str, st
     return load(path, env or {}).config
 
 
-def load(path: str | os.PathLike[str] | None, env: Mapping[str, str]) -> Loaded:
+def load(path: str | os.PathLike[str] | Mapping[str, Any] | None, env: Mapping[str, str]) -> Loaded:
     """Like `load_config`, with the origin of each value."""
-    found, own = _file(path, env)
+    found, own = (None, True) if isinstance(path, Mapping) else _file(path, env)
     values: dict[str, dict[str, Any]] = {}
     schemas: Mapping[str, Any] = {}
     origins: dict[str, str] = {}
-    if found is not None:
+    if isinstance(path, Mapping):
+        values, schemas = _given(dict(path), "config", own)
+        origins = dict.fromkeys((f"{section}.{name}" for section in values for name in values[section]), "config")
+    elif found is not None:
         values, schemas = _given(_read(found), str(found), own)
         origins = dict.fromkeys((f"{section}.{name}" for section in values for name in values[section]), str(found))
         if schemas:
@@ -87,12 +93,6 @@ def load(path: str | os.PathLike[str] | None, env: Mapping[str, str]) -> Loaded:
     for section, name, _ in options():
         origins.setdefault(f"{section}.{name}", "default")
     return Loaded(Config(**parts, schemas=schemas), found, origins)
-
-
-def config_of(table: object) -> Config:
-    """See `Config.of`."""
-    values, schemas = _given(dict(_table(table, "config")), "config", True)
-    return Config(**{section: made(**values.get(section, {})) for section, made in SECTIONS.items()}, schemas=schemas)
 
 
 def options() -> Iterator[tuple[str, str, Field[Any]]]:

@@ -49,6 +49,7 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "dreams list": (),
     "dreams show": ("1",),
     "dreams undo": ("1",),
+    "duplicates": (),
     "edit": ("{note}", "--text", WORDS + " and rye"),
     "explain": ("sourdough",),
     "export": ("{folder}/export.jsonl",),

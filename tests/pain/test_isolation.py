@@ -92,6 +92,7 @@ READS: dict[str, Callable[[DB, str], Any]] = {
     "why_not": lambda db, project: _why_not(db, project),
     "notes.list": lambda db, project: db.notes.list(project=project, limit=1000),
     "notes.list, by kind": lambda db, project: db.notes.list(project=project, kinds=["bug"], tags=["tag"], tier="all"),
+    "notes.duplicates": lambda db, project: db.notes.duplicates(project=project, limit=1000),
     "scenes.list": lambda db, project: db.scenes.list(project=project, limit=1000),
     "brief": lambda db, project: db.brief(project, decisions=100),
     "events": lambda db, project: db.events(project=project, limit=1000),
@@ -101,7 +102,14 @@ READS: dict[str, Callable[[DB, str], Any]] = {
 }
 # Calls with a project that write, and tell no more than what they were given.
 NOT_READING = {"remember", "purge", "import_", "notes.update", "summary.save"}
-SILENT = {"recall, nothing", "recall, explained", "why_not", "brief", "events"}  # they tell no words
+SILENT = {
+    "notes.duplicates",
+    "recall, nothing",
+    "recall, explained",
+    "why_not",
+    "brief",
+    "events",
+}  # they tell no words
 
 
 def _exported(db: DB, project: str) -> Any:

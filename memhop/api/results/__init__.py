@@ -24,6 +24,7 @@ from memhop.api.results.base import Page, Result
 from memhop.api.results.dreams import (
     DreamChange,
     DreamReport,
+    Duplicate,
     Exported,
     FieldChange,
     RecordChange,
@@ -118,6 +119,7 @@ __all__ = [
     "Diagnosis",
     "DreamChange",
     "DreamReport",
+    "Duplicate",
     "Event",
     "Events",
     "Explanation",

@@ -76,6 +76,27 @@ class DreamChange(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Duplicate(Result):
+    """Two notes that say nearly the same. A proposal: nothing is done about it.
+
+    Attributes:
+        similarity: Of the words that either has, the share that both have, 0.7..1.
+        older, newer: Their texts, the first 200 characters.
+        only_older, only_newer: Index terms that only one of them has, at most 20 each.
+    """
+
+    older_id: str
+    newer_id: str
+    project: str
+    kind: str
+    similarity: float
+    older: str
+    newer: str
+    only_older: tuple[str, ...]
+    only_newer: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DreamReport(Result):
     """What a dream did.
 
@@ -90,6 +111,8 @@ class DreamReport(Result):
         reason: Why not. None if it can.
         dry_run: Nothing of this was done.
         changes: With `dry_run`, the first 1,000 changes; else empty, see `db.dreams.diff`.
+        proposals: Of `db.dream()` over everything: notes written or changed since the dream before that say nearly the
+            same as another, up to 50 pairs; see `db.notes.duplicates`. Nothing is done about them.
     """
 
     number: int | None
@@ -105,6 +128,7 @@ class DreamReport(Result):
     reason: str | None = None
     dry_run: bool = False
     changes: tuple[DreamChange, ...] = ()
+    proposals: tuple[Duplicate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
