@@ -106,7 +106,7 @@ class _Writing:
         existing = self._existing(wanted, groups, schema)
         if existing is not None:
             return replace(self._again(existing, wanted, schema), quoted=quoted)
-        if self._quotes and (said := self._listed(wanted, schema)):
+        if self._quotes and _may_list(wanted.text) and (said := self._listed(wanted, schema)):
             return convert.note(said[0], quoted=len(said))
         note = batch.new(
             Note(
@@ -239,6 +239,11 @@ class _Writing:
         others = settle(self._batch, before, note, schemas=self._schemas, actor=self._store.actor, now_ms=self._now)
         for other in others:
             self._pending |= {group: other for group in _groups(other) if group in self._pending}
+
+
+def _may_list(text: str) -> bool:
+    """False: it is one line without a mark in front, which was looked for as it is."""
+    return "\n" in text or not text[0].isalpha()
 
 
 def _in_force(note: Note) -> bool:

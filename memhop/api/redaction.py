@@ -11,6 +11,7 @@ tests/api/test_redaction.py finds a writer that does neither.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from memhop.common import secrets
@@ -133,10 +134,10 @@ class Guard:
             kept, name = key, ""
             if isinstance(key, str):
                 name = key
-                if len(key) >= _SHORTEST:
+                if len(key) >= _SHORTEST and not _is_plain(key):
                     kept, count = self.text(key, field=field, project=project)
                     total += count
-            if item is None or (isinstance(item, str) and len(item) < _SHORTEST - 1):
+            if not item or (isinstance(item, str) and len(item) < _SHORTEST - 1):
                 pairs[kept] = item
                 continue
             where = f"{field}.{name}" if field else name
@@ -150,6 +151,12 @@ class Guard:
             pairs[kept] = cleaned
             total += count
         return (pairs, total) if total else (value, 0)
+
+
+@lru_cache(maxsize=1 << 10)
+def _is_plain(key: str) -> bool:
+    """Whether a key has neither secrets nor private spans; keys come again and again."""
+    return secrets.mask(secrets.without_private(key)[0]) == (key, 0)
 
 
 def _refusal(field: str, name: str) -> InvalidRequest:
