@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from memhop.api.naming import text_of
 from memhop.common.config import has_substance
 from memhop.common.fence import CLOSE, OPEN
 from memhop.repo.l3_facts import Fact
@@ -93,16 +94,9 @@ def _says(record: Record | None, line: str) -> bool:
         return False
     from memhop.search.packing import shown
 
-    match record:
-        case Message() | Note():
-            said = record.text
-        case Fact():
-            said = record.said
-        case KnowledgeNode():
-            said = f"{record.title}\n{record.content}" if record.content else record.title
-        case _:
-            return True  # a summary or a card: it changes from dream to dream, and is nobody's own words
-    whole = shown(said)
+    if not isinstance(record, Message | Note | Fact | KnowledgeNode):
+        return True  # a summary or a card: it changes from dream to dream, and is nobody's own words
+    whole = shown(text_of(record))
     cut = line.endswith(_CUT)
     body = line.removesuffix(_CUT)
     start = body.find(": ")
