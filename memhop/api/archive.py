@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memhop.api import convert, results
 from memhop.api.namespace import Namespace, bounded, check_total
 from memhop.common.clock import time_or_now, zone_of
-from memhop.common.config import check_choice, check_name, check_text, name_or
+from memhop.common.config import check_choice, check_name, check_project, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo import l4_archive
@@ -113,7 +113,7 @@ def _message(given: object, now_ms: int, where: str, guard: Guard) -> l4_archive
         at=at,
         session=name("session"),
         external_id=name("external_id"),
-        project=name("project", "default") or "default",
+        project=check_project(values.get("project") or "default", field=f"{where}project"),
         spans=spans(text, at, zone_of(values.get("at"))),
         redacted=redacted,
     )

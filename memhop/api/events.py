@@ -14,7 +14,7 @@ import msgspec
 
 from memhop.api import results
 from memhop.common.clock import LAST_MS
-from memhop.common.config import check_int, check_name
+from memhop.common.config import check_int, check_name, check_project
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import to_hex
 from memhop.repo.changes import Change, Reader
@@ -65,7 +65,7 @@ class Events:
     def page(self, since: object, limit: object, project: object, types: object) -> results.Events:
         """See `DB.events`."""
         most = check_int(limit, field="limit", low=1, high=MOST)
-        only = None if project is None else project_key(check_name(project, field="project"))
+        only = None if project is None else project_key(check_project(project))
         wanted = _types(types)
         reader = self._reader
         with self._lock:

@@ -36,7 +36,7 @@ import msgspec
 
 from memhop.api import results
 from memhop.api.reports import kind_name
-from memhop.common.config import check_name, check_path
+from memhop.common.config import check_path, check_project
 from memhop.common.errors import Corrupt, InvalidRequest, StorageError
 from memhop.common.ids import to_hex
 from memhop.core.backup import claimed
@@ -146,7 +146,7 @@ def export(
     progress: Callable[[int, int], object] | None,
 ) -> results.Exported:
     """See `DB.export`."""
-    name = None if project is None else check_name(project, field="project")
+    name = None if project is None else check_project(project)
     if progress is not None and not callable(progress):
         raise InvalidRequest(f"a {type(progress).__name__} cannot be called", field="progress", allowed="a callable")
     stream: Any = path if hasattr(path, "write") else None

@@ -12,7 +12,7 @@ from memhop.api import results
 from memhop.api.erasure import Erasure, check_erasable
 from memhop.api.note_changes import Changes
 from memhop.common.clock import to_ms
-from memhop.common.config import LIMITS, check_name
+from memhop.common.config import LIMITS, check_project
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
 from memhop.repo.l4_note import Note
@@ -60,7 +60,7 @@ def forget(
 def purge(store: Store, *, trashed_before: object, project: str | None) -> results.Purged:
     """See `DB.purge`."""
     before = None if trashed_before is None else to_ms(trashed_before, field="trashed_before")
-    name = None if project is None else check_name(project, field="project")
+    name = None if project is None else check_project(project)
     chosen, damaged = [], 0
     with store.writing() as batch:
         units = store.views.units

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memhop.api.import_context import NO_TIME, BadItem, Context, known
 from memhop.api.import_journal import Step
-from memhop.common.config import check_choice, check_name, check_text
+from memhop.common.config import check_choice, check_name, check_project, check_text
 from memhop.common.ids import key_hash, to_hex
 from memhop.readers.item import MessageItem
 from memhop.repo.l4_archive import Message, external_message
@@ -49,7 +49,7 @@ class MessageKeeper:
             speaker=check_name(item.speaker, field="speaker", blank=True),
             at=at,
             session=session,
-            project=check_name(self._context.project or item.project, field="project"),
+            project=check_project(self._context.project or item.project),
             external_id=external_id,
             spans=spans(text, at),
             redacted=self._context.redacted,

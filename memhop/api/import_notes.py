@@ -16,7 +16,7 @@ import msgspec
 
 from memhop.api.import_context import NO_TIME, Context, known
 from memhop.api.import_journal import Step
-from memhop.common.config import LIMITS, check_metadata, check_name, check_names, check_text
+from memhop.common.config import LIMITS, check_metadata, check_name, check_names, check_project, check_text
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import key_hash
 from memhop.readers.item import NoteItem
@@ -78,7 +78,7 @@ class NoteKeeper:
             self._linking[local.id] = outcome
 
     def _as_note(self, item: NoteItem) -> Note:
-        project = check_name(self._context.project or item.project, field="project")
+        project = check_project(self._context.project or item.project)
         kind = check_name(item.kind, field="kind")
         metadata = check_metadata(dict(item.metadata))
         schema = self._schemas.of(project, kind)

@@ -18,7 +18,7 @@ from memhop.api import results
 from memhop.api.import_journal import Journal, Rejects, Tally
 from memhop.api.import_lines import check_header, is_export
 from memhop.api.preview import private_copy
-from memhop.common.config import check_choice, check_flag, check_name, check_path
+from memhop.common.config import check_choice, check_flag, check_path, check_project
 from memhop.common.errors import InvalidRequest
 from memhop.readers import READERS, Reader, detect
 from memhop.readers.source import head_of
@@ -68,7 +68,7 @@ def import_(
         path=source,
         format=name,
         reader=reader,
-        project=None if project is None else check_name(guard.given(project, field="project"), field="project"),
+        project=None if project is None else check_project(guard.given(project, field="project")),
         on_conflict=check_choice(on_conflict, field="on_conflict", choices=ON_CONFLICT),
         dry_run=check_flag(dry_run, field="dry_run"),
         rejects=None if rejects is None else check_path(rejects, field="rejects"),

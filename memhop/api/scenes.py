@@ -9,7 +9,7 @@ import msgspec
 
 from memhop.api import convert, results
 from memhop.api.namespace import Namespace, guarded, ids_of
-from memhop.common.config import check_flag, check_int, check_name
+from memhop.common.config import check_flag, check_int, check_name, check_project
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
 from memhop.repo import l2_context
@@ -53,7 +53,7 @@ class Scenes(Namespace):
         """
         group, keep = all_of(Kind.SCENE), None
         if project is not None:
-            group = l2_context.scenes_in(check_name(project, field="project"))
+            group = l2_context.scenes_in(check_project(project))
         if check_flag(fresh, field="fresh"):
             group = l2_context.FRESH_SCENES
             if project is not None:

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from memhop.common.clock import time_or_now, to_ms, zone_of
-from memhop.common.config import LIMITS, check_choice, check_int, check_name, check_names, check_share, has_substance
+from memhop.common.config import (
+    LIMITS,
+    check_choice,
+    check_int,
+    check_name,
+    check_names,
+    check_project,
+    check_share,
+    has_substance,
+)
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex
 from memhop.index.tokenizer import query_terms
@@ -177,7 +186,7 @@ def _filters(request: Request) -> Filters:
         return checked
 
     project = request.project
-    projects = names("project", [project] if isinstance(project, str) else project)
+    projects = tuple(map(check_project, names("project", [project] if isinstance(project, str) else project)))
     tiers = names("tier", [request.tier] if isinstance(request.tier, str | None) else request.tier, (*TIERS, ALL_TIERS))
     placed = (request.session, request.scene, request.graph)  # what lies in one place lies in no other
     along = request.universal if projects and placed == (None, None, None) else ""

@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from memhop.common.clock import time_or_now, zone_of
-from memhop.common.config import LIMITS, check_choice, check_text, name_or
+from memhop.common.config import LIMITS, check_choice, check_project, check_text, name_or
 from memhop.common.errors import InvalidRequest
 from memhop.common.ids import from_hex, to_hex
 from memhop.models.offline_keywords import keywords
@@ -113,7 +113,7 @@ def search(recaller: Recaller, turn: Turn, words: OfflineWords) -> Searched:
     at = time_or_now(turn.timestamp, field="timestamp", now_ms=now)
     session = name_or("", turn.session, field="session")
     speaker = name_or("", turn.speaker, field="speaker")
-    project = name_or(DEFAULT_PROJECT, turn.project, field="project")
+    project = DEFAULT_PROJECT if turn.project is None else check_project(turn.project)
     external_id = name_or("", turn.external_id, field="external_id")
     directed = None if turn.directed_l2_id is None else from_hex(turn.directed_l2_id, field="directed_l2_id")
     graph = None if turn.directed_l3_id is None else from_hex(turn.directed_l3_id, field="directed_l3_id")

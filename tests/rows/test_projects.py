@@ -419,3 +419,24 @@ def test_damaged_notes_hide_no_project_and_stay_where_they_are(tmp_path: Path) -
 def _id_of(path: Path, number: int) -> str:
     with memory(path, mode="read") as db:
         return str(next(note.id for note in db.notes.list().items if note.text.endswith(str(number))))
+
+
+def test_h12_a_name_means_the_same_in_every_call(tmp_path: Path) -> None:
+    """Notes took the blanks around a name away; messages and filters kept them, and so did not find each other."""
+    with memory(tmp_path / "a.meh") as db:
+        note = db.remember("the kayak leaks", project=" web ")
+        (message,) = db.archive.append_many([{"text": "the kayak is mended", "project": "web "}])
+        turn = db.search("where is the kayak?", project="  Web", session="s")
+        for name in ("web", " WEB "):
+            assert {note.id, message} <= {hit.id for hit in db.recall("kayak", project=name).hits}
+            assert [scene.id for scene in db.scenes.list(project=name).items] == [turn.scene_id]
+            assert {event.id for event in db.events(project=name).events} >= {note.id, message}
+            assert db.export(project=name).records == db.export(project="web").records > 2
+        for write in (
+            lambda: db.archive.append_many([{"text": "x", "project": " "}]),
+            lambda: db.search("x", project=" "),
+            lambda: db.recall("x", project=" "),
+            lambda: db.purge(project=" "),
+        ):
+            with pytest.raises(InvalidRequest, match="project"):
+                write()
