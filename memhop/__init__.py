@@ -8,6 +8,7 @@
 Where things are; arrows point down, and a test keeps it so:
 
     cli/       the `memhop` command                       the only code that sees arguments and environment
+    server/    MCP and HTTP: operations, tenants, tokens  the only code that sees sockets
     api/       DB, its namespaces, result types           checks arguments, returns plain data
     dream/     consolidation: stages plan, a journal undoes  proposes; the rules of dream/guard.py decide
     search/    recall and the agent loop                  questions in, ranked hits out; writes only the turn

@@ -1,0 +1,154 @@
+"""`Operation`: one thing that can be asked of a memory, whatever protocol the question comes by.
+
+    @operation("memhop_note_get", title="Read a note", result=results.Note)
+    def note_get(host: Host, db: DB, *, id: Annotated[str, Id("The note.")]) -> Answer:
+        '''Read one note whole. Use it when ...'''
+        return db.notes.get(id).to_dict()
+
+The docstring is the description that models read: what it does, when to use it and when not, one example. The keywords
+are its parameters. What it returns is the data of the reply, or the data and a text; see `Reply`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from memhop.common.errors import MemhopError
+from memhop.server.faults import told
+from memhop.server.parameters import Parameters
+from memhop.server.reply import ROOM, Reply, compact, fitted, within, without_items
+
+if TYPE_CHECKING:
+    from memhop.api.db import DB
+    from memhop.api.results import Result
+
+READ, WRITE, ADMIN = "read", "write", "admin"  # what a token must allow
+SCOPES = (READ, WRITE, ADMIN)
+Answer: TypeAlias = "dict[str, Any] | tuple[dict[str, Any], str]"
+
+
+class Host(NamedTuple):
+    """What an operation must know of the server it runs in.
+
+    Attributes:
+        local: The client is whoever runs the server: it may be told of paths.
+        project: The project of whatever names none; None: "default" for what is stored, all for what is looked for.
+        imports: The only folder from which files are imported; None: none are.
+    """
+
+    local: bool = False
+    project: str | None = None
+    imports: Path | None = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """See the module.
+
+    Attributes:
+        name: [a-z0-9_], at most 30 characters: clients put their own prefix in front of it, and have limits.
+        title: For people.
+        about: For models.
+        scope: READ, WRITE or ADMIN.
+        destructive: It takes away what cannot be brought back, or hides it.
+        idempotent: Asking twice does what asking once does.
+        result: The shape of the data, for output schemas; None: any object.
+        structured: Whether clients get the data beside the text.
+    """
+
+    name: str
+    title: str
+    about: str
+    run: Callable[..., Answer]
+    scope: str = READ
+    destructive: bool = False
+    idempotent: bool = False
+    result: type[Result] | None = None
+    structured: bool = True
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """What it takes. Made when it is first asked for: most of a large table never is."""
+        return Parameters(self.run)
+
+    def call(self, host: Host, db: DB, arguments: Mapping[str, Any] | None, *, room: int = ROOM) -> Reply:
+        """Ask it. Errors raised on purpose come back as replies that `failed`; so do faults, which are logged.
+
+        Args:
+            arguments: As they came.
+            room: Most characters of the data of the reply, as JSON; the text may take as much again.
+        """
+        try:
+            session = {"project": host.project} if host.project is not None else {}
+            values, remarks = self.parameters.bind(arguments, session)
+            return self._answer(host, db, values, remarks, room)
+        except MemhopError as error:
+            return told(error, local=host.local)
+        except Exception as error:  # nothing an operation does may end the server
+            return told(error, local=host.local)
+
+    def _answer(self, host: Host, db: DB, values: dict[str, Any], remarks: tuple[str, ...], room: int) -> Reply:
+        texts: list[str] = []
+
+        def ask(limit: int | None) -> dict[str, Any]:
+            answer = self.run(host, db, **(values if limit is None else values | {"limit": limit}))
+            data, text = answer if isinstance(answer, tuple) else (answer, "")
+            texts.append(text)
+            return data | ({"remarks": list(remarks)} if remarks else {})
+
+        limit = values.get("limit", self.parameters.defaults.get("limit"))
+        if self.scope == READ and isinstance(limit, int):
+            data = within(ask, room, limit)
+        else:
+            data, fits = fitted(ask(None), room)
+            data = data if fits else without_items(data, room)
+        text = texts[-1] or compact(data)
+        if remarks and texts[-1]:
+            text = f"{text}\n({'; '.join(remarks)})"
+        if len(text) > room:
+            text = f"{text[: room - 80].rstrip()}…\n[{len(text) - room + 80:,} characters were cut: ask for less]"
+        return Reply(data, text)
+
+
+TABLE: dict[str, Operation] = {}  # name -> operation, filled by the modules of operations/
+
+
+def operation(
+    name: str,
+    *,
+    title: str,
+    scope: str = READ,
+    destructive: bool = False,
+    idempotent: bool | None = None,
+    result: type[Result] | None = None,
+    structured: bool = True,
+    table: dict[str, Operation] = TABLE,
+) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """Make a function an operation; see the module.
+
+    Args:
+        idempotent: None: whatever only reads.
+        table: Where it is entered.
+    """
+
+    def enter(run: Callable[..., Answer]) -> Callable[..., Answer]:
+        assert name not in table, f"{name} is there already"
+        table[name] = Operation(
+            name=name,
+            title=title,
+            about=inspect.cleandoc(run.__doc__ or ""),
+            run=run,
+            scope=scope,
+            destructive=destructive,
+            idempotent=scope == READ if idempotent is None else idempotent,
+            result=result,
+            structured=structured,
+        )
+        return run
+
+    return enter

@@ -1,0 +1,6 @@
+"""The operations, a module per layer; each enters its own into the table when it is imported."""
+
+from memhop.server.operation import TABLE
+from memhop.server.operations import notes, recalling  # noqa: F401  (they fill the table)
+
+OPERATIONS = TABLE

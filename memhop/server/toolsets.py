@@ -1,0 +1,45 @@
+"""Which operations a client is shown. Few are a courtesy: each costs the model room, and some clients have limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memhop.common.config import check_choice
+from memhop.server.operation import Operation
+
+CORE = (
+    "memhop_remember",
+    "memhop_recall",
+    "memhop_brief",
+    "memhop_note_get",
+    "memhop_note_list",
+    "memhop_note_update",
+    "memhop_forget",
+    "memhop_restore",
+    "memhop_summary_check",
+    "memhop_summary_save",
+    "memhop_search",
+    "memhop_update",
+)
+NOTES = (
+    *CORE,
+    "memhop_note_history",
+)
+TOOLSETS = ("core", "notes", "full", "hemisphere")
+
+
+def toolset(name: str) -> Mapping[str, Operation]:
+    """The operations of a set, by name, in the order in which they are shown.
+
+    Raises:
+        InvalidRequest: there is no such set.
+    """
+    check_choice(name, field="tools", choices=TOOLSETS)
+    if name == "hemisphere":
+        from memhop.server.operations.hemisphere import HEMISPHERE
+
+        return HEMISPHERE
+    from memhop.server.operations import OPERATIONS
+
+    names = {"core": CORE, "notes": NOTES}.get(name, tuple(OPERATIONS))
+    return {one: OPERATIONS[one] for one in names}
