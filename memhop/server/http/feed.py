@@ -71,6 +71,7 @@ class Feed:
         self._recent: deque[Told] = deque()
         self._from = 0  # all behind this position are in _recent
         self._seen: tuple[int, ...] | None = None
+        self._starting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -78,13 +79,13 @@ class Feed:
 
         A memory that is not there yet is followed from its beginning.
         """
-        if self._task is not None:
-            return
-        path = self._path()
-        if await asyncio.to_thread(_signature, path) is not None:
-            page = await self._read(None, 1)
-            self.newest = self._from = int(page.newest)
-        if self._task is None:
+        async with self._starting:
+            if self._task is not None:
+                return
+            path = tenant_path(self._calls.tenants.root, self._tenant)
+            if await asyncio.to_thread(_signature, path) is not None:
+                page = await self._read(None, 1)
+                self.newest = self._from = int(page.newest)
             self._task = asyncio.create_task(self._follow(path), name=f"memhop {NAME}")
 
     def stop(self) -> None:
@@ -135,9 +136,6 @@ class Feed:
             return db.events(since, limit=limit)
 
         return await self._calls.ask(self._access, self._tenant, NAME, READ, read)
-
-    def _path(self) -> Path:
-        return tenant_path(self._calls.tenants.root, self._tenant)
 
 
 def _told(page: results.Events) -> list[Told]:

@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document of the REST interface, made from the table of routes and the operations behind it.
 
-It says nothing but what the source of this version says, so that it may be read without a memory; like everything but
-/healthz it needs a token, so that strangers do not even learn what runs here.
+It says nothing but what the source of this version says. All the same a token is needed for it, as for everything but
+/healthz: strangers need not know what runs here.
 """
 
 from __future__ import annotations
@@ -9,12 +9,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memhop.server.http.routes import PREFIX, ROUTES, Route
-from memhop.server.http.shapes import schema_of
-from memhop.server.operation import ADMIN
-from memhop.server.operations import OPERATIONS
-from memhop.server.parameters import Fields, Kind, Listed, Table
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as PathRoute
 
+from memhop.api.results import Result
+from memhop.server.http import download, events
+from memhop.server.http.responses import JSON
+from memhop.server.http.routes import BODIES, PREFIX, ROUTES, Route
+from memhop.server.http.shapes import schema_of
+from memhop.server.operation import ADMIN, READ
+from memhop.server.parameters import Fields, Kind, Listed, Table, Text
+
+PATH = f"{PREFIX}/openapi.json"
 _ERRORS = {
     "400": "The request cannot be read.",
     "401": "No token, or one that is not known.",
@@ -23,6 +30,7 @@ _ERRORS = {
     "408": "The request came too slowly.",
     "409": "It was changed meanwhile, or is already as it was asked to be. Nothing was written.",
     "413": "The request is too large.",
+    "414": "The address is too long.",
     "415": "The body must be application/json.",
     "422": "An argument does not do: `field` names it, `allowed` says what does. Nothing was written.",
     "429": "Too many requests; see Retry-After.",
@@ -69,11 +77,10 @@ def document(version: str) -> dict[str, Any]:
     """
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
-        if route.operation in OPERATIONS:
-            paths.setdefault(PREFIX + route.path, {})[route.method.lower()] = _operation(route)
+        paths.setdefault(PREFIX + route.path, {})[route.method.lower()] = _operation(route)
     paths[f"{PREFIX}/events"] = {"get": _events()}
     paths[f"{PREFIX}/export"] = {"get": _export()}
-    shapes = {one.result for name, one in OPERATIONS.items() if one.result is not None}
+    shapes = {route.asks.result for route in ROUTES} - {None}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -90,23 +97,26 @@ def document(version: str) -> dict[str, Any]:
             "schemas": {
                 "Error": _ERROR,
                 "Anything": schema_of(None),
-                **{shape.__name__: schema_of(shape, nullable=True) for shape in sorted(shapes, key=lambda s: s.__name__)},
+                **{_name(shape): schema_of(shape, nullable=True) for shape in sorted(shapes, key=_name)},
             },
         },
     }
 
 
+def _name(shape: type[Result] | None) -> str:
+    return "Anything" if shape is None else shape.__name__
+
+
 def _operation(route: Route) -> dict[str, Any]:
     asked = route.asks
-    body = route.method in ("POST", "PATCH")
-    shape = asked.result.__name__ if asked.result is not None else "Anything"
+    body = route.method in BODIES
     found: dict[str, Any] = {
         "operationId": route.name,
         "summary": asked.title,
         "description": f"{asked.about}\n\nNeeds the scope {asked.scope}.",
         "tags": [route.path.split("/")[1]],
         "parameters": [{"$ref": "#/components/parameters/Tenant"}],
-        "responses": {"200": _answer("Done.", shape), **_refusals(body=body)},
+        "responses": {"200": _answer("Done.", _name(asked.result)), **_refusals(body)},
     }
     kinds = {name: kind for name, kind in asked.parameters.kinds.items() if name not in route.fixed}
     for name in route.in_path:
@@ -118,8 +128,8 @@ def _operation(route: Route) -> dict[str, Any]:
         found["parameters"] += [_parameter(name, kind, "query", needed=name in needed) for name, kind in kinds.items()]
         return found
     whole = asked.parameters.schema()
-    schema = {"type": "object", "properties": {name: whole["properties"][name] for name in kinds}}
-    schema |= {"additionalProperties": False} | ({"required": needed} if needed else {})
+    properties = {name: whole["properties"][name] for name in kinds}
+    schema = {"type": "object", "properties": properties, "additionalProperties": False, "required": needed}
     found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return found
 
@@ -136,54 +146,50 @@ def _answer(about: str, shape: str) -> dict[str, Any]:
     return {"description": about, "content": {"application/json": {"schema": schema}}}
 
 
-def _refusals(*, body: bool) -> dict[str, Any]:
-    return {
-        status: {"$ref": f"#/components/responses/{status}"} for status in _ERRORS if body or status not in ("413", "415")
-    }
+def _refusals(body: bool) -> dict[str, Any]:
+    left_out = () if body else ("413", "415")
+    return {one: {"$ref": f"#/components/responses/{one}"} for one in _ERRORS if one not in left_out}
 
 
 def _events() -> dict[str, Any]:
-    about = {
-        "since": "Only events behind this number; without it and Last-Event-ID, those from now on.",
-        "project": "Only of this project.",
-        "types": "Only of these types; note_* stands for all that begin so.",
-    }
-    text: dict[str, Any] = {"type": "string", "minLength": 1}
-    schemas = {"since": {"type": "string", "pattern": "^[0-9]{1,24}$"}, "project": text}
-    schemas["types"] = {"type": "array", "items": text, "maxItems": 100}
-    last = {"name": "Last-Event-ID", "in": "header", "description": "As `since`.", "schema": schemas["since"]}
+    last = Text("As `since`: a listener that comes back sends it by itself.")
     return {
         "operationId": "get_events",
         "summary": "Listen to changes",
-        "description": f"{_EVENTS}\n\nNeeds the scope read.",
+        "description": f"{_EVENTS}\n\nNeeds the scope {READ}.",
         "tags": ["events"],
         "parameters": [
             {"$ref": "#/components/parameters/Tenant"},
-            last,
-            *({"name": one, "in": "query", "description": about[one], "schema": schemas[one]} for one in about),
+            _parameter("Last-Event-ID", last, "header", needed=False),
+            *(_parameter(name, kind, "query", needed=False) for name, kind in events.PARAMETERS.items()),
         ],
-        "responses": {
-            "200": {"description": "Events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            **_refusals(body=False),
-        },
+        "responses": {"200": _stream("Events.", "text/event-stream"), **_refusals(body=False)},
     }
 
 
 def _export() -> dict[str, Any]:
-    project = {"name": "project", "in": "query", "description": "Only of this project.", "schema": {"type": "string"}}
     return {
         "operationId": "get_export",
         "summary": "Export",
-        "description": f"Everything, as JSON lines.\n\nNeeds the scope {ADMIN}.",
+        "description": f"Everything, as JSON lines: a header, then a line for each record.\n\nNeeds the scope {ADMIN}.",
         "tags": ["export"],
-        "parameters": [{"$ref": "#/components/parameters/Tenant"}, project],
-        "responses": {
-            "200": {"description": "The export.", "content": {"application/jsonl": {"schema": {"type": "string"}}}},
-            **_refusals(body=False),
-        },
+        "parameters": [
+            {"$ref": "#/components/parameters/Tenant"},
+            *(_parameter(name, kind, "query", needed=False) for name, kind in download.PARAMETERS.items()),
+        ],
+        "responses": {"200": _stream("The export.", download.JSON_LINES), **_refusals(body=False)},
     }
 
 
-def written(version: str) -> bytes:
-    """The document as JSON."""
-    return json.dumps(document(version), ensure_ascii=False, separators=(",", ":")).encode()
+def _stream(about: str, media: str) -> dict[str, Any]:
+    return {"description": about, "content": {media: {"schema": {"type": "string"}}}}
+
+
+def openapi_route(version: str) -> PathRoute:
+    """Where to read it. `version` is that of MemHop."""
+    body = json.dumps(document(version), ensure_ascii=False, separators=(",", ":")).encode()
+
+    async def read(request: Request) -> Response:
+        return Response(body, media_type=JSON)
+
+    return PathRoute(PATH, read, methods=["GET"])
