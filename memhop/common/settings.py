@@ -137,11 +137,17 @@ class ServerSection:
     request_seconds: float = option(30.0, "Longest wait of a client for an answer.", low=0.1, high=3600.0)
     stop_seconds: float = option(10.0, "Time for running requests when it is stopped.", low=0.0, high=3600.0)
     body_bytes: int = option(4 << 20, "Largest body of a request.", low=1024, high=1 << 30)
-    header_seconds: float = option(10.0, "Time a client has for the head of a request.", low=0.1, high=600.0)
-    idle_connection_seconds: float = option(30.0, "After so long an unused connection is closed.", low=0.1, high=3600.0)
     connections: int = option(256, "Connections of one address at a time.", low=1, high=100_000)
-    rate: float = option(1000.0, "Requests per second of one token; 0: no limit.", low=0.0, high=1e6)
+    rate: float = option(1000.0, "Requests per second of one token; for a moment twice as many.", low=0.1, high=1e6)
     metrics_by_tenant: bool = option(False, "Whether /metrics names tenants.")
+
+
+@dataclass(frozen=True, slots=True)
+class McpSection:
+    """What `memhop mcp` shows a client."""
+
+    tools: str = option("core", "The set of tools.", choices=("core", "notes", "full", "hemisphere"))
+    project: str = option("", 'Where notes belong and are looked for, when a call names no project; "": see the guide.')
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,4 +164,5 @@ class Config:
     backups: BackupsSection = field(default_factory=BackupsSection)
     model: ModelSection = field(default_factory=ModelSection)
     server: ServerSection = field(default_factory=ServerSection)
+    mcp: McpSection = field(default_factory=McpSection)
     schemas: Mapping[str, Any] = field(default_factory=dict)

@@ -77,9 +77,7 @@ def build_app(
         return await calls.call(access_of(request.scope), request.path_params["tenant"], operation, arguments)
 
     server = build_server(tools, call, instructions=instructions(tools), version=version)
-    manager = StreamableHTTPSessionManager(
-        server, json_response=True, stateless=True, max_request_body_size=body_bytes
-    )
+    manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=body_bytes)
     sessions = _Sessions(server, body_bytes)
 
     async def health(request: Request) -> Response:
@@ -147,7 +145,9 @@ class _OfTenant:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != self._method:
             refused: Response = JSONResponse(
-                told(InvalidRequest("this path does not take it", field="method", allowed=self._method), local=False).data,
+                told(
+                    InvalidRequest("this path does not take it", field="method", allowed=self._method), local=False
+                ).data,
                 405,
                 {"Allow": self._method},
             )

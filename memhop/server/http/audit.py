@@ -1,6 +1,7 @@
 """`Audit`: who did what to a memory as a whole, in `<root>/audit.jsonl`. One line per act, and no word of any memory.
 
-    {"at": "2026-05-10T08:30:00.123Z", "act": "import", "outcome": "done", "token": "9f…", "tenant": "alice", "detail": {…}}
+    {"at": "2026-05-10T08:30:00.123Z", "act": "import", "outcome": "done", "token": "9f…", "tenant": "alice",
+     "detail": {…}}
 
 Acts are those that need the scope "admin", whether they were done or refused, tokens made and revoked, the start and
 the end of the server. A full file is kept as audit.jsonl.1, older ones with higher numbers, and the oldest goes.
@@ -52,7 +53,7 @@ class Audit:
         outcome: str = "done",
         detail: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add a line. It never raises: the act was done, or refused, and a full disk does not change that; it is logged.
+        """Add a line. It never raises: a full disk does not change that the act was done, or refused. It is logged then.
 
         Args:
             act: One word, such as "compact".

@@ -20,7 +20,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mappi
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memhop.common.errors import Busy, Forbidden, Locked, MemhopError, StorageError, Timeout
 from memhop.server.faults import told
@@ -33,6 +33,7 @@ from memhop.server.reply import ROOM, Reply
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
+    from memhop.server.http.audit import Audit
     from memhop.server.http.tenants import Tenants
 
 T = TypeVar("T")
@@ -42,13 +43,6 @@ THREADS = 256  # in all; a tenant holds `readers` + WRITERS + 1 of them at most
 _HANDLE_BROKEN = frozenset(  # codes after which a handle is opened anew
     {error.code for error in StorageError.__subclasses__()} - {Locked.code} | {StorageError.code}
 )
-
-
-class Audits(Protocol):
-    """Who is told of administrative acts; see `audit.Audit`."""
-
-    def write(self, act: str, *, access: Access | None, tenant: str | None, detail: Mapping[str, Any]) -> None:
-        """Write one down."""
 
 
 class Calls:
@@ -66,7 +60,7 @@ class Calls:
         self,
         tenants: Tenants,
         *,
-        audit: Audits | None = None,
+        audit: Audit | None = None,
         metrics: Metrics | None = None,
         imports: Path | None = None,
         readers: int = 4,
@@ -285,8 +279,8 @@ class Calls:
     async def _write_down(self, access: Access, tenant: str, name: str, reply: Reply) -> None:
         if self._audit is not None:
             write = self._audit.write
-            detail = {"outcome": str(reply.data.get("error")) if reply.failed else "done"}
-            await self._start(lambda: write(name, access=access, tenant=tenant, detail=detail))
+            outcome = str(reply.data.get("error")) if reply.failed else "done"
+            await self._start(lambda: write(name, access=access, tenant=tenant, outcome=outcome))
 
 
 class _Line:

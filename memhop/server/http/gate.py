@@ -31,7 +31,7 @@ from memhop.server.faults import told
 from memhop.server.http import head
 from memhop.server.http.access import EVERY, Access
 from memhop.server.http.audit import Audit
-from memhop.server.http.limits import Buckets, Limits, peer_of
+from memhop.server.http.limits import DEFAULTS, Buckets, Limits, peer_of
 from memhop.server.http.refusal import Refusal, Send, answer, bad_request, busy, too_large, too_many, unauthorized
 from memhop.server.http.tokens import Tokens
 from memhop.server.operation import SCOPES
@@ -75,7 +75,7 @@ class Gate:
         tokens: Tokens | None,
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULTS,
         open_paths: Iterable[str] = ("/healthz",),
         audit: Audit | None = None,
         now: Callable[[], float] = time.monotonic,
@@ -130,29 +130,35 @@ class Gate:
         if scope["path"] in self._open:
             only = scope["method"] in ("GET", "HEAD") and not head.has_body(headers)
             return None if only else bad_request("this can only be read")
-        access: Access | None = ANYBODY
-        if self._tokens is not None:
-            secret = head.bearer(headers)
-            if secret is None:
-                return unauthorized("there is no token")
-            try:
-                access = self._tokens.check(secret)
-            except MemhopError as error:
-                log.error("tokens: %s", error)
-                return Refusal(503, "NoTokens", "the tokens of this server cannot be read, so that nobody is let in")
-            if access is None or (peer, access.token) not in self._right:
-                if wait := self._failures.wait(peer):
-                    self._remark(peer)
-                    return too_many("too many wrong tokens from this address", wait)
-            if access is None:
-                self._failures.take(peer)
-                return unauthorized("the token is not known, was revoked, or has expired")
-            self._remember(peer, access.token)
-        assert access is not None
+        access = self._access(peer, headers)
+        if isinstance(access, Refusal):
+            return access
         if wait := self._by_token.take(access.token):
             return too_many("too many requests with this token", wait)
         scope.setdefault("state", {})["access"] = access
         return None
+
+    def _access(self, peer: str, headers: head.Headers) -> Access | Refusal:
+        """What the token of a request allows."""
+        if self._tokens is None:
+            return ANYBODY
+        secret = head.bearer(headers)
+        if secret is None:
+            return unauthorized("there is no token")
+        try:
+            access = self._tokens.check(secret)
+        except MemhopError as error:
+            log.error("tokens: %s", error)
+            return Refusal(503, "NoTokens", "the tokens of this server cannot be read, so that nobody is let in")
+        known = access is not None and (peer, access.token) in self._right
+        if not known and (wait := self._failures.wait(peer)):  # whether it was right is not told
+            self._remark(peer)
+            return too_many("too many wrong tokens from this address", wait)
+        if access is None:
+            self._failures.take(peer)
+            return unauthorized("the token is not known, was revoked, or has expired")
+        self._remember(peer, access.token)
+        return access
 
     def _remember(self, peer: str, token: str) -> None:
         """A token that was right goes on to be looked at while others from the same address are guessed."""

@@ -27,8 +27,8 @@ class Limits(NamedTuple):
         connections: Open ones of one peer.
         rate, burst: Requests of one token, per second and at once.
         peer_rate, peer_burst: Requests of one peer, whatever tokens it has.
-        failure_rate, failure_burst: Wrong tokens of one peer. Beyond, no token from there is looked at, but for those that
-            were right before.
+        failure_rate, failure_burst: Wrong tokens of one peer. Beyond, no token from there is let in, but for those
+            that were right before.
     """
 
     body_bytes: int = 16 * 1024 * 1024
@@ -44,6 +44,9 @@ class Limits(NamedTuple):
     peer_burst: int = 4000
     failure_rate: float = 0.5
     failure_burst: int = 20
+
+
+DEFAULTS = Limits()
 
 
 class Buckets:
@@ -89,7 +92,7 @@ class Buckets:
 
 
 def peer_of(scope: Mapping[str, Any]) -> str:
-    """Who is at the other end of the socket, as it is counted: an IPv4 address or an IPv6 /64; "-" where it has none."""
+    """Who is at the other end of the socket, as it is counted: an IPv4 address or an IPv6 /64; "-": it has none."""
     client = scope.get("client")
     return counted(client[0]) if client else "-"
 

@@ -40,7 +40,8 @@ def read(path: Path, *, most: int) -> tuple[bytes, tuple[int, ...]] | None:
         most: Bytes it may have.
 
     Raises:
-        ConfigError: a symbolic link, no file, not ours, readable by others, or too large. StorageError: the disk failed.
+        ConfigError: a symbolic link, no file, not ours, readable by others, or too large.
+        StorageError: the disk failed.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
@@ -102,7 +103,9 @@ def replace(path: Path, data: bytes) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror}", hint="check its folder, and the space left") from error
+        raise StorageError(
+            f"cannot write {path}: {error.strerror}", hint="check its folder, and the space left"
+        ) from error
 
 
 def _signature(status: os.stat_result) -> tuple[int, ...]:

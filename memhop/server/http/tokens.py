@@ -88,7 +88,7 @@ class Tokens:
         self._path = path
         self._clock = clock or SystemClock()
         self._loading = threading.Lock()
-        self._seen: tuple[int, ...] | None | str = "never"
+        self._seen: tuple[int, ...] | str | None = "never"
         self._entries: dict[str, _Entry] = {}
         self._error: ConfigError | None = None
 
@@ -226,9 +226,7 @@ def _parsed(data: bytes, path: Path) -> dict[str, _Entry]:
         if wrong:
             raise ConfigError(f"{path}: token {number}: its {wrong} does not do")
         scopes = tuple(one for one in SCOPES if one in item["scopes"])
-        info = TokenInfo(
-            item["id"], item["tenant"], scopes, item["name"], item["created_at"], item["expires_at"]
-        )
+        info = TokenInfo(item["id"], item["tenant"], scopes, item["name"], item["created_at"], item["expires_at"])
         entries[info.id] = _Entry(info, item["hash"])
     return entries
 
