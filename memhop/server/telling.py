@@ -72,18 +72,24 @@ def note_data(note: results.Note, most: int = PREVIEW) -> dict[str, Any]:
 
 
 _LISTED = (
-    "id", "text", "kind", "project", "status", "tags", "at", "updated_at", "rev", "tier", "external_id", "superseded_by",
+    "id", "text", "kind", "project", "status", "tags", "at", "updated_at", "rev", "tier", "external_id",
+    "superseded_by",
 )  # fmt: skip
 
 
 def note_line(note: results.Note) -> str:
     """A note in a line: id, date, what it is, how it begins."""
+    return f"{note_head(note)} {one_line(note.text)}"
+
+
+def note_head(note: results.Note) -> str:
+    """What there is to know of a note but its words, in a line."""
     marks = [note.status or "", "" if note.tier == "active" else note.tier, "pinned" if note.pinned else ""]
     if note.superseded_by:
         marks.append(f"superseded by {note.superseded_by}")
     known = ", ".join(filter(None, marks))
     what = one_line(f"{note.kind} ({known})" if known else note.kind)
-    return f"{note.id} {to_iso(note.at)[:10]} {what} [{one_line(note.project, 60)}] {one_line(note.text)}"
+    return f"{note.id} {to_iso(note.at)[:10]} {what} [{one_line(note.project, 60)}]"
 
 
 class Part(NamedTuple):
