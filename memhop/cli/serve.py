@@ -1,4 +1,4 @@
-"""`memhop serve`: many memories for many clients, over HTTP; and `memhop status` and `memhop stop`, about such a server."""
+"""`memhop serve`: many memories over HTTP. `memhop status` and `memhop stop` are about such a server."""
 
 from __future__ import annotations
 

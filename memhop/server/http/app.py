@@ -35,6 +35,7 @@ from memhop.common.errors import Busy, Forbidden, InvalidRequest, MemhopError
 from memhop.server.faults import told
 from memhop.server.http.access import EVERY, Access
 from memhop.server.http.calls import Calls
+from memhop.server.http.limits import is_local
 from memhop.server.http.metrics import CONTENT_TYPE
 from memhop.server.http.names import check_tenant
 from memhop.server.mcp.guidance import instructions
@@ -81,8 +82,7 @@ def build_app(
     sessions = _Sessions(server, body_bytes)
 
     async def health(request: Request) -> Response:
-        local = request.client is not None and request.client.host in ("127.0.0.1", "::1")
-        return JSONResponse({"status": "ok"} | ({"nonce": nonce} if local and nonce else {}))
+        return JSONResponse({"status": "ok"} | ({"nonce": nonce} if nonce and is_local(request.scope) else {}))
 
     async def metrics(request: Request) -> Response:
         access = access_of(request.scope)
@@ -103,9 +103,9 @@ def build_app(
 
     inside = Starlette(
         routes=[
-            Route("/mcp/{tenant}", _of_tenant(manager.handle_request, "POST")),
-            Route("/sse/{tenant}", _of_tenant(sessions.open, "GET")),
-            Route("/messages/{tenant}/", _of_tenant(sessions.post, "POST")),
+            Route("/mcp/{tenant}", _OfTenant(manager.handle_request, "POST")),
+            Route("/sse/{tenant}", _OfTenant(sessions.open, "GET")),
+            Route("/messages/{tenant}/", _OfTenant(sessions.post, "POST")),
             Route("/healthz", health),
             Route("/metrics", metrics),
             *routes,
@@ -127,10 +127,6 @@ def refusal(error: MemhopError) -> Response:
     status = _STATUS.get(type(error), 500)
     headers = {"Retry-After": "1"} if status == 503 else None
     return JSONResponse(told(error, local=False).data, status, headers)
-
-
-def _of_tenant(app: ASGIApp, method: str) -> _OfTenant:
-    return _OfTenant(app, method)
 
 
 class _OfTenant:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -29,9 +28,12 @@ from memhop.server.http.app import build_app
 from memhop.server.http.audit import NAME as AUDIT
 from memhop.server.http.audit import Audit
 from memhop.server.http.calls import Calls
+from memhop.server.http.connection import guarded
 from memhop.server.http.gate import Gate
 from memhop.server.http.limits import Limits
 from memhop.server.http.metrics import Metrics
+from memhop.server.http.statefile import NAME as STATE
+from memhop.server.http.statefile import claimed
 from memhop.server.http.tenants import Tenants
 from memhop.server.http.tokens import NAME as TOKENS
 from memhop.server.http.tokens import Tokens
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("memhop.server")
 _SWITCH_S: Final = 0.001  # how long a busy thread keeps the others waiting, the one that listens among them
 _BACKLOG: Final = 1024
+_KEEP_ALIVE_S: Final = 30  # of a connection that nothing is asked on
 _LOOPBACK: Final = frozenset(("127.0.0.1", "::1", "localhost"))
 
 
@@ -85,9 +88,6 @@ def serve(
     tokens = Tokens(root / TOKENS) if authenticated else None
     known = len(tokens.list()) if tokens is not None else 0
     audit = Audit(root / AUDIT)
-    listening = _listen(settings.host, settings.port)
-    host, port = listening.getsockname()[:2]
-    nonce = secrets.token_hex(16)
     tenants = Tenants(
         root,
         open_db,
@@ -110,52 +110,57 @@ def serve(
         rate=settings.rate,
         burst=max(1, round(2 * settings.rate)),
     )
-    app = build_app(
-        calls,
-        toolset(settings.tools),
-        gate=lambda inside: Gate(
-            inside,
-            tokens=tokens,
-            hosts=settings.allow_hosts,
-            origins=settings.allow_origins,
-            limits=limits,
-            audit=audit,
-        ),
-        version=version,
-        nonce=nonce,
-        body_bytes=settings.body_bytes,
-        idle_s=settings.idle_seconds,
-    )
-    server = _Server(
-        uvicorn.Config(
-            app,
-            http="h11",
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            backlog=_BACKLOG,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
-            h11_max_incomplete_event_size=limits.head_bytes,
+    with claimed(root / STATE) as claim:
+        app = build_app(
+            calls,
+            toolset(settings.tools),
+            gate=lambda inside: Gate(
+                inside,
+                tokens=tokens,
+                hosts=settings.allow_hosts,
+                origins=settings.allow_origins,
+                limits=limits,
+                audit=audit,
+            ),
+            version=version,
+            nonce=claim.nonce,
+            body_bytes=settings.body_bytes,
+            idle_s=settings.idle_seconds,
         )
-    )
-    tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
-    if tokens is not None and not known:
-        tell(f"nobody has a token yet: memhop token add NAME --root {root}")
-    if not local:
-        tell("what is sent to it can be read on the way: put a proxy with TLS in front of it")
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_S)
-    audit.write("server.start", access=None, tenant="", detail={"pid": os.getpid(), "port": port})
-    try:
-        server.run(sockets=[listening])
-    finally:
-        sys.setswitchinterval(before)
-        left = calls.close(settings.stop_seconds)
-        audit.write("server.stop", access=None, tenant="", outcome="gave up" if left else "done", detail={"left": left})
+        server = _Server(
+            uvicorn.Config(
+                app,
+                http=guarded(limits),
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,  # or anybody on this machine could say to be anybody
+                backlog=_BACKLOG,
+                timeout_keep_alive=_KEEP_ALIVE_S,
+                timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
+                h11_max_incomplete_event_size=limits.head_bytes,
+            )
+        )
+        listening = _listen(settings.host, settings.port)
+        host, port = listening.getsockname()[:2]
+        claim.publish(host, port)
+        tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
+        if tokens is not None and not known:
+            tell(f"nobody has a token yet: memhop token add NAME --root {root}")
+        if not local:
+            tell("what is sent to it can be read on the way: put a proxy with TLS in front of it")
+        audit.write("server.start", access=None, tenant="", detail={"pid": os.getpid(), "port": port})
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_S)
+        try:
+            server.run(sockets=[listening])
+        finally:
+            sys.setswitchinterval(before)
+            left = calls.close(settings.stop_seconds)
+            outcome = "gave up" if left else "done"
+            audit.write("server.stop", access=None, tenant="", outcome=outcome, detail={"left": left})
     if left:
         tell(f"{left} memories were still in use, and were left as they were")
         sys.stdout.flush()
