@@ -67,7 +67,7 @@ def _delete(path: str, operation: str) -> Route:
     return Route("DELETE", path, operation)
 
 
-_ALL: tuple[Route, ...] = (
+ROUTES: tuple[Route, ...] = (
     _get("/recall", "memhop_recall", text_as="context"),
     _post("/recall", "memhop_recall", text_as="context"),
     _get("/recall/why-not", "memhop_why_not"),
@@ -103,4 +103,3 @@ _ALL: tuple[Route, ...] = (
     _get("/summary/check", "memhop_summary_check"),
     _post("/summary", "memhop_summary_save"),
 )  # fmt: skip
-ROUTES = tuple(route for route in _ALL if route.operation in OPERATIONS)  # until all operations are there
