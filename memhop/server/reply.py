@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 ROOM = 12_000  # characters of the data of a reply, as JSON; its text may take as much again
 LEAST_TEXT = 160  # characters that stay of a clipped text, before items go
+_FOR_CUT = 200  # characters that saying what was cut may take
 _MOST_FIELDS = 40  # of a record; what has more is a table of somebody's
 _NEVER_CLIPPED = frozenset(("id", "next", "cursor", "at", "reason", "hint", "error", "message"))
 
@@ -58,14 +59,15 @@ def fitted(data: dict[str, Any], room: int) -> tuple[dict[str, Any], bool]:
     low, high = min(LEAST_TEXT, longest), longest
     while low < high:  # the largest length that fits; sizes grow with it
         middle = (low + high + 1) // 2
-        if size_of(_clipped(data, middle)[0]) + 120 <= room:
+        if size_of(_clipped(data, middle)[0]) + _FOR_CUT <= room:
             low = middle
         else:
             high = middle - 1
     found, clipped = _clipped(data, low)
+    fits = size_of(found) + _FOR_CUT <= room
     if clipped:
         found["cut"] = {"texts": clipped, "characters_kept_of_each": low, "hint": "read single items for all of a text"}
-    return found, size_of(found) <= room
+    return found, fits
 
 
 def without_items(data: dict[str, Any], room: int) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def without_items(data: dict[str, Any], room: int) -> dict[str, Any]:
     """
     found: dict[str, Any] = json.loads(json.dumps(data))
     dropped = 0
-    while size_of(found) > room:
+    while size_of(found) + _FOR_CUT > room:
         largest = max(_collections(found), key=size_of, default=None)
         if largest is None:
             break
@@ -84,10 +86,10 @@ def without_items(data: dict[str, Any], room: int) -> dict[str, Any]:
         for name in reversed(names[-taken:]):
             del largest[name]
         dropped += taken
-    if size_of(found) > room:
+    if size_of(found) + _FOR_CUT > room:
         plain = {name: value for name, value in found.items() if not isinstance(value, dict | list)}
         rest = {"everything": True, "hint": "it is too large to be shown"}
-        return {**plain, "cut": rest} if size_of(plain) + 200 <= room else {"cut": rest}
+        return {**plain, "cut": rest} if size_of(plain) + _FOR_CUT <= room else {"cut": rest}
     if dropped:
         found["cut"] = {**found.get("cut", {}), "items": dropped, "hint": "ask for fewer, or page with cursor"}
     return found
