@@ -106,7 +106,8 @@ def within(ask: Callable[[int | None], dict[str, Any]], room: int, limit: int | 
     while not fits and limit is not None and limit > 1:
         limit //= 2
         found, fits = fitted(ask(limit), room)
-        found["cut"] = {**found.get("cut", {}), "limit": limit, "hint": "fewer than asked for: go on with the cursor"}
+        hint = "fewer than asked for" + (": go on with the cursor" if found.get("next") else "")
+        found["cut"] = {**found.get("cut", {}), "limit": limit, "hint": hint}
     return found if fits else without_items(found, room)
 
 
