@@ -12,8 +12,9 @@ are its parameters. What it returns is the data of the reply, or the data and a 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -59,6 +60,7 @@ class Operation:
         idempotent: Asking twice does what asking once does.
         result: The shape of the data, for output schemas; None: any object.
         structured: Whether clients get the data beside the text.
+        called: Argument of the call below -> parameter, where they differ, so that errors name the parameter.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Operation:
     idempotent: bool = False
     result: type[Result] | None = None
     structured: bool = True
+    called: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -88,6 +91,8 @@ class Operation:
             values, remarks = self.parameters.bind(arguments, session)
             return self._answer(host, db, values, remarks, room)
         except MemhopError as error:
+            if error.field:
+                error.field = re.sub(r"\w+", lambda word: self.called.get(word[0], word[0]), error.field)
             return told(error, local=host.local)
         except Exception as error:  # nothing an operation does may end the server
             return told(error, local=host.local)
@@ -127,6 +132,7 @@ def operation(
     idempotent: bool | None = None,
     result: type[Result] | None = None,
     structured: bool = True,
+    called: Mapping[str, str] | None = None,
     table: dict[str, Operation] = TABLE,
 ) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
     """Make a function an operation; see the module.
@@ -148,6 +154,7 @@ def operation(
             idempotent=scope == READ if idempotent is None else idempotent,
             result=result,
             structured=structured,
+            called=called or {},
         )
         return run
 

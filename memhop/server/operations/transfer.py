@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 from memhop.api import results
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.server.operation import ADMIN, Answer, Host, operation
-from memhop.server.operations.paging import Cursor, DryRun, Limit
-from memhop.server.operations.recalling import ALL
+from memhop.server.operations.paging import Cursor, DryRun, Limit, ProjectAsked, asked
 from memhop.server.parameters import Choice, Text, Whole
 from memhop.server.telling import one_line, paged, parameters_named
 
@@ -64,9 +63,8 @@ def import_(
     server runs. Example: {"content": "# Boat\\n\\n- painted with epoxy", "format": "markdown", "dry_run": true}"""
     if (content is None) == (file is None):
         raise InvalidRequest("one of the two says what", field="content", allowed="content or file")
-    into = None if project == ALL else project
     with _source(host, content, file) as path, parameters_named(path="content" if file is None else "file"):
-        done = db.import_(path, format=format, project=into, on_conflict=on_conflict, dry_run=dry_run)
+        done = db.import_(path, format=format, project=asked(project), on_conflict=on_conflict, dry_run=dry_run)
     data = done.to_dict()
     if not host.local or file is None:
         del data["rejects_path"]
@@ -118,7 +116,7 @@ def export(
     host: Host,
     db: DB,
     *,
-    project: Annotated[str | None, Text('Only what belongs to this project. "*": everything.')] = None,
+    project: ProjectAsked = None,
     cursor: Cursor = None,
     max_chars: Annotated[int, Whole("Most characters of the records of this page.", 1_000, 900_000)] = EXPORTED,
 ) -> Answer:
@@ -126,9 +124,8 @@ def export(
     `items`, one line of JSON each, are a file that memhop_import takes. For a whole memory, `memhop export` where the
     server runs, or /api/v1/export, is the way: a page costs as much as all before it. Example: {"project": "boat"}"""
     window = _Window(cursor, max_chars)
-    asked = None if project == ALL else project
     try:
-        db.export(window, project=asked)  # type: ignore[arg-type]  # it only ever writes
+        db.export(window, project=asked(project))  # type: ignore[arg-type]  # it only ever writes
     except _EnoughError:
         pass
     else:
