@@ -49,7 +49,9 @@ def add(
         wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
         tokens, audit = _files(root)
         info, secret = tokens.add(typed(tenant), wanted, name=typed(name), expires_at=until)
-        audit.write("token.add", access=None, tenant=info.tenant, detail={"id": info.id, "scopes": " ".join(info.scopes)})
+        audit.write(
+            "token.add", access=None, tenant=info.tenant, detail={"id": info.id, "scopes": " ".join(info.scopes)}
+        )
         if as_json:
             out.json(info.to_dict() | {"token": secret})
         else:
