@@ -36,6 +36,7 @@ from memhop.cli import (
     profile,
     projects,
     scenes,
+    token,
     topics,
     trajectory,
     transfer,
@@ -98,6 +99,7 @@ _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "dreams": dreaming.build_group,
     "imports": transfer.build_group,
     "backup": backup.build_group,
+    "token": token.build_group,
     "models": models.build_group,
     "config": config.build_group,
 }
