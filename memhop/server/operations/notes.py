@@ -134,7 +134,11 @@ def remember(
         if value is not None:
             raise InvalidRequest("each of the items has its own", field=name, allowed="nothing beside items")
     notes = db.remember_many(given | item for item in items)
-    return {"items": [_remembered(note) for note in notes]}, "\n".join(map(_remembered_line, notes))
+    known = [
+        present(id=note.id, created=note.created, redacted=note.redacted or None, quoted=note.quoted or None)
+        for note in notes
+    ]
+    return {"items": known}, "\n".join(f"{_did(note)}: {note.id}{_left_out(note)}" for note in notes)
 
 
 def _remembered(note: results.Note) -> dict[str, Any]:
@@ -142,15 +146,20 @@ def _remembered(note: results.Note) -> dict[str, Any]:
 
 
 def _remembered_line(note: results.Note) -> str:
-    known = "it only repeats what is stored" if note.quoted else "known already"
-    did = "remembered" if note.created else known
     status = f" ({one_line(note.status)})" if note.status else ""
-    lines = [f"{did}: {note.id} {one_line(note.kind)}{status} in project {one_line(note.project)}"]
-    if note.redacted:
-        lines.append(f"{note.redacted} secrets or private spans were left out")
-    if note.quoted and note.created:
-        lines.append(f"{note.quoted} lines that only repeat what is stored were left out")
-    return "; ".join(lines)
+    what = f"{one_line(note.kind)}{status} in project {one_line(note.project)}"
+    return f"{_did(note)}: {note.id} {what}{_left_out(note)}"
+
+
+def _did(note: results.Note) -> str:
+    known = "it only repeats what is stored" if note.quoted else "known already"
+    return "remembered" if note.created else known
+
+
+def _left_out(note: results.Note) -> str:
+    masked = f"; {note.redacted} secrets or private spans were left out" if note.redacted else ""
+    repeated = f"; {note.quoted} lines that only repeat what is stored were left out"
+    return masked + (repeated if note.quoted and note.created else "")
 
 
 @operation("memhop_note_get", title="Read a note")
@@ -160,7 +169,7 @@ def note_get(
     *,
     id: NoteId,
     start: Annotated[int, Whole("Of a long text: the character to begin with.", 0, 5_000_000)] = 0,
-    chars: Annotated[int, Whole("Of a long text: most characters at once.", 1, 9000)] = 6000,
+    chars: Annotated[int, Whole("Of a long text: most characters at once.", 1, 8000)] = 6000,
 ) -> Answer:
     """Read one note whole, whatever its tier: use it when a listing or recall shows only its beginning. A long text
     comes in parts, and the reply says where the next one begins. Not for finding notes (memhop_recall).
@@ -169,15 +178,21 @@ def note_get(
 
 
 def read(note: results.Note, start: int = 0, chars: int = 6000) -> tuple[dict[str, Any], str]:
-    """A note, with its text from `start` on; all of it that there is room for."""
+    """A note, with its text from `start` on: so much of it that the reply has room for all of the part."""
     data = present(**note.to_dict())
     del data["text"], data["created"]
-    text_length = len(note.text)
-    if size_of(data) > _AROUND:  # metadata may be 64 KiB
-        data, fits = fitted(data, _AROUND)
-        data = data if fits else without_items(data, _AROUND)
-    part = part_of(note.text, start, chars, ROOM - _AROUND)
-    data |= {"text": part.text, "start": part.start, "length": text_length, "next_start": part.next}
+    around: dict[str, Any] = {
+        name: data.pop(name) for name in ("tags", "metadata", "links", "link_types") if name in data
+    }
+    if len(note.links) > _LINKS_SHOWN:
+        around |= {name: around[name][:_LINKS_SHOWN] for name in ("links", "link_types")}
+        data["links_left_out"] = len(note.links) - _LINKS_SHOWN
+    if size_of(around) > _AROUND:
+        clipped, fits = fitted(around, _AROUND)
+        around = clipped if fits else without_items(clipped, _AROUND)
+    data |= around
+    part = part_of(note.text, start, chars, ROOM - _FOR_THE_REST - size_of(data))
+    data |= {"text": part.text, "start": part.start, "length": len(note.text), "next_start": part.next}
     lines = [f"{note_head(note)} rev {note.rev}"]
     if note.tags:
         lines.append(f"tags: {one_line(', '.join(note.tags), 400)}")
@@ -185,13 +200,15 @@ def read(note: results.Note, start: int = 0, chars: int = 6000) -> tuple[dict[st
         lines.append(f"metadata: {one_line(metadata, 600)}")
     text = fenced([*lines, "", part.text])
     if part.next is not None:
-        text += f"\n(characters {start:,} to {part.next:,} of {text_length:,}; the rest: start={part.next})"
+        text += f"\n(characters {start:,} to {part.next:,} of {len(note.text):,}; the rest: start={part.next})"
     elif start:
-        text += f"\n(characters {start:,} to {text_length:,}, the end)"
+        text += f"\n(from character {start:,} to the end, {len(note.text):,})"
     return data, text
 
 
-_AROUND = 4_000  # characters, as JSON, of what stands around a text
+_LINKS_SHOWN = 20  # memhop_note_links has the others
+_AROUND = 4_000  # characters, as JSON, of tags, metadata and links
+_FOR_THE_REST = 300  # characters of start, length, remarks
 
 
 @operation("memhop_note_list", title="List notes")
@@ -232,7 +249,12 @@ def note_list(
         limit=limit,
         cursor=cursor,
     )
-    return paged(page, lambda note: note_data(note, text_chars), note_line, nothing="No such notes.")
+    return paged(
+        page,
+        lambda note: note_data(note, text_chars),
+        lambda note: note_line(note, text_chars),
+        nothing="No such notes.",
+    )
 
 
 @operation("memhop_note_update", title="Change a note", scope=WRITE, result=results.Changed)
