@@ -37,6 +37,7 @@ from memhop.cli import (
     projects,
     scenes,
     serve,
+    token,
     topics,
     trajectory,
     transfer,
@@ -100,6 +101,7 @@ _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "dreams": dreaming.build_group,
     "imports": transfer.build_group,
     "backup": backup.build_group,
+    "token": token.build_group,
     "models": models.build_group,
     "config": config.build_group,
 }
