@@ -7,6 +7,7 @@ from memhop.server.operations import (  # noqa: F401  (they fill the table)
     notes,
     projects,
     recalling,
+    remembering,
     summary,
 )
 
