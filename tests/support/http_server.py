@@ -54,17 +54,21 @@ def connected(port: int) -> socket.socket:
 
 def answer_of(link: socket.socket) -> Answered:
     """The next answer on a connection."""
-    file = link.makefile("rb")
-    line = file.readline()
-    assert line, "the server hung up without an answer"
-    headers: dict[str, str] = {}
-    while (header := file.readline().strip()) != b"":
-        name, _, value = header.decode("latin-1").partition(":")
-        assert name.lower() not in headers, f"{name} is there twice"
-        headers[name.lower()] = value.strip()
-    body = file.read(int(headers.get("content-length", 0)))
-    closed = headers.get("connection") == "close" and file.read(1) == b""
-    file.close()
+    with link.makefile("rb") as file:
+        line = file.readline()
+        assert line, "the server hung up without an answer"
+        headers: dict[str, str] = {}
+        while (header := file.readline().strip()) != b"":
+            name, _, value = header.decode("latin-1").partition(":")
+            assert name.lower() not in headers, f"{name} is there twice"
+            headers[name.lower()] = value.strip()
+        body = file.read(int(headers.get("content-length", 0)))
+        closed = headers.get("connection") == "close"
+        if closed:
+            try:
+                closed = file.read(1) == b""
+            except ConnectionResetError:  # what we had sent meanwhile was not read any more
+                closed = True
     return Answered(int(line.split()[1]), headers, body, closed)
 
 
