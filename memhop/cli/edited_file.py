@@ -28,7 +28,7 @@ Change = Callable[[str | None, str | None], str | None]  # (text, its copy) -> n
 
 
 class Edited(NamedTuple):
-    """What became of a file, or would. `old` or `new` None: there was, or is, no file. `copy`: what was there before."""
+    """What became of a file, or would. `old` or `new` None: there was, or is, none. `copy`: what was there before."""
 
     path: Path
     old: str | None

@@ -1,8 +1,9 @@
 """What a client runs at events of a session: `memhop hook EVENT`, and where that is written down.
 
-Claude Code, Codex and Gemini CLI have groups of handlers by event, `{"hooks": {EVENT: [{"matcher": ..., "hooks":
-[...]}]}}`; Cursor has handlers alone. A handler is ours if its command calls our hooks, in whatever Python it does. The command
-must stay the same from version to version: Codex runs no command that the user has not seen.
+Claude Code, Codex and Gemini CLI have groups of handlers by event:
+`{"hooks": {EVENT: [{"matcher": ..., "hooks": [HANDLER]}]}}`; Cursor has handlers alone. A handler is ours if its
+command calls our hooks, in whatever Python it does. The command must stay the same from version to version: Codex runs
+no command that the user has not seen.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def client_of(name: object) -> Client:
     return CLIENTS[check_choice(name, field="CLIENT", choices=tuple(CLIENTS))]
 
 
-def form_of(client: Client, text: str, name: str) -> Form:
+def form_of(client: Client, text: str) -> Form:
     """How an entry looks in a configuration: in the form of the next version, if it has servers in it.
 
     Raises:
