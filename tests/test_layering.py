@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         }
     ),
     "server": frozenset({"api", "common"}),
-    "cli": frozenset({"api", "common", ""}),
+    "cli": frozenset({"server", "api", "common", ""}),
     "": frozenset({"api", "common", "models"}),  # memhop/__init__.py; "" also means the public names
 }  # fmt: skip
 TYPES_ONLY = {  # seen by the type checker alone

@@ -120,6 +120,14 @@ class ModelSection:
 
 
 @dataclass(frozen=True, slots=True)
+class McpSection:
+    """What `memhop mcp` shows a client."""
+
+    tools: str = option("core", "The set of tools.", choices=("core", "notes", "full", "hemisphere"))
+    project: str = option("", 'Where notes belong and are looked for, when a call names no project; "": see the guide.')
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything that can be set. `schemas` are the kinds of notes by project, see `repo/schema.py`."""
 
@@ -132,4 +140,5 @@ class Config:
     notify: NotifySection = field(default_factory=NotifySection)
     backups: BackupsSection = field(default_factory=BackupsSection)
     model: ModelSection = field(default_factory=ModelSection)
+    mcp: McpSection = field(default_factory=McpSection)
     schemas: Mapping[str, Any] = field(default_factory=dict)

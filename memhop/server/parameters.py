@@ -347,7 +347,9 @@ def _number(value: Any, name: str, allowed: str) -> int | float:
             value = int(text) if text.lstrip("+-").isdigit() and len(text) < 20 else float(text)
         except ValueError:
             raise _refused(value, name, allowed) from None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _refused(value, name, allowed)
+    if isinstance(value, float) and not math.isfinite(value):
         raise _refused(value, name, allowed)
     return value
 
@@ -371,10 +373,10 @@ def _shown(value: Any) -> str:
     """A value in an error: its beginning where it is plain, else what it is. Never a whole text of a stranger."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    if isinstance(value, int | float):
-        return (
-            _clipped(str(value) if abs(value) < 1e15 else f"{float(value):g}") if math.isfinite(value) else "no number"
-        )
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 64 else "a huge number"
+    if isinstance(value, float):
+        return f"{value:g}"
     if isinstance(value, str):
         return json.dumps(_clipped(value), ensure_ascii=True)
     return "a list" if isinstance(value, list | tuple) else "an object" if isinstance(value, Mapping) else "that"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 ROOM = 12_000  # characters of the data of a reply, as JSON; its text may take as much again
 LEAST_TEXT = 160  # characters that stay of a clipped text, before items go
+_FOR_CUT = 200  # characters that saying what was cut may take
 _NEVER_CLIPPED = frozenset(("id", "next", "cursor", "at", "reason", "hint", "error", "message"))
 
 
@@ -57,28 +58,29 @@ def fitted(data: dict[str, Any], room: int) -> tuple[dict[str, Any], bool]:
     low, high = min(LEAST_TEXT, longest), longest
     while low < high:  # the largest length that fits; sizes grow with it
         middle = (low + high + 1) // 2
-        if size_of(_clipped(data, middle)[0]) + 120 <= room:
+        if size_of(_clipped(data, middle)[0]) + _FOR_CUT <= room:
             low = middle
         else:
             high = middle - 1
     found, clipped = _clipped(data, low)
+    fits = size_of(found) + _FOR_CUT <= room
     if clipped:
         found["cut"] = {"texts": clipped, "characters_kept_of_each": low, "hint": "read single items for all of a text"}
-    return found, size_of(found) <= room
+    return found, fits
 
 
 def without_items(data: dict[str, Any], room: int) -> dict[str, Any]:
     """Data that fits because its lists lose items at the end, the largest list first."""
     found: dict[str, Any] = json.loads(json.dumps(data))
     dropped = 0
-    while size_of(found) > room:
+    while size_of(found) + _FOR_CUT > room:
         lists = sorted(_lists(found), key=size_of, reverse=True)
         if not lists or not lists[0]:
             break
         taken = max(1, len(lists[0]) // 4)
         del lists[0][-taken:]
         dropped += taken
-    if size_of(found) > room:  # no list, so nothing but a table of somebody's
+    if size_of(found) + _FOR_CUT > room:  # no list, so nothing but a table of somebody's
         return {"cut": {"everything": True, "hint": "it is too large to be shown"}}
     if dropped:
         found["cut"] = {**found.get("cut", {}), "items": dropped, "hint": "ask for fewer, or page with cursor"}
