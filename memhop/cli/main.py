@@ -78,7 +78,6 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "verify": upkeep.verify,
     "repair": upkeep.repair,
     "compact": upkeep.compact,
-    "mcp": mcp.mcp,
     "bench": bench.bench,
     "instructions": instructions.instructions,
     "completion": completion.completion,
@@ -98,6 +97,7 @@ _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "dreams": dreaming.build_group,
     "imports": transfer.build_group,
     "backup": backup.build_group,
+    "mcp": mcp.build_group,
     "models": models.build_group,
     "config": config.build_group,
 }
