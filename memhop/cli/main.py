@@ -26,6 +26,8 @@ from memhop.cli import (
     erase,
     facts,
     filling,
+    hook,
+    hook_command,
     instructions,
     knowledge,
     mcp,
@@ -78,6 +80,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "verify": upkeep.verify,
     "repair": upkeep.repair,
     "compact": upkeep.compact,
+    "hook": hook_command.hook,
     "bench": bench.bench,
     "instructions": instructions.instructions,
     "completion": completion.completion,
@@ -139,6 +142,8 @@ def _is_drawn() -> bool:
 
 def main() -> None:
     """Run the command line and exit; see `exit_codes`."""
+    if sys.argv[1:2] == ["hook"] and not {"--help", "-h"} & set(sys.argv):
+        hook.main(sys.argv[2:])  # it ends with 0 whatever is typed
     prepare_streams()
     completion.prepare()
     try:

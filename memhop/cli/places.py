@@ -77,7 +77,7 @@ def server_command(file: Path, project: str | None, tools: str | None) -> tuple[
 def hook_commands(how: Hooked, client: str, file: Path, project: str | None) -> dict[str, str]:
     """The command of each event, as the shell takes it. It goes by no script, whose start takes longer."""
     end = ["--client", client, *_settings(), "--file", absolute(file), *(["--project", project] if project else [])]
-    return {event: shlex.join([sys.executable, "-m", MODULE, event, *end]) for event in how.events}
+    return {event: shlex.join([sys.executable, "-P", "-m", MODULE, event, *end]) for event in how.events}
 
 
 def absolute(path: Path) -> str:
@@ -90,7 +90,7 @@ def _program() -> list[str]:
     script = Path(sys.argv[0])
     if script.is_absolute() and script.stem == "memhop" and os.access(script, os.X_OK):
         return [str(script)]
-    return [sys.executable, "-m", "memhop.cli.main"]
+    return [sys.executable, "-P", "-m", "memhop.cli.main"]
 
 
 def _settings() -> list[str]:
