@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from memhop.api.naming import text_of
 from memhop.common.config import has_substance
-from memhop.common.fence import CLOSE, OPEN
+from memhop.common.fence import CLOSE, OPEN, shown
 from memhop.repo.l3_facts import Fact
 from memhop.repo.l3_knowledge import KnowledgeNode
 from memhop.repo.l4_archive import Message
@@ -93,8 +93,6 @@ def _says(record: Record | None, line: str) -> bool:
     """Whether a line of a context, without its time and id, is what recall makes of this record."""
     if record is None:
         return False
-    from memhop.search.packing import shown
-
     if not isinstance(record, Message | Note | Fact | KnowledgeNode):
         return True  # a summary or a card: it changes from dream to dream, and is nobody's own words
     whole = shown(text_of(record))

@@ -20,7 +20,7 @@ import re
 from typing import Final, NamedTuple
 from unicodedata import normalize
 
-from memhop.search.packing import visible
+from memhop.common.fence import visible
 
 CHARS: Final = 65_536  # of a text that are looked at: its beginning
 

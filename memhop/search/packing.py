@@ -21,16 +21,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memhop.common.clock import to_datetime
-from memhop.common.fence import CLOSE, OPEN
+from memhop.common.fence import CLOSE, OPEN, shown, unfencing, visible
 from memhop.common.ids import to_hex
 
-_FENCE = re.compile(r"[<\ufe64\uff1c](?=\s*[/\u2044\u2215\uff0f]?\s*memory|\s*[|\uff5c])", re.IGNORECASE)
-# Control and format characters, joiners and variation selectors between letters that have no use for them, and tags,
-# which only models read.
-_UNSEEN = re.compile(
-    "(?<=[A-Za-z/<])[\u200c\u200d\ufe00-\ufe0f]+(?=[A-Za-z/])|[\x00-\x08\x0e-\x1b\x7f\x80-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\U0001f000-\U0003ffff]")
 _WORD = re.compile(r"\S+")
 _SHORTEST_CUT = 40  # tokens: less of a text is not worth showing
@@ -52,16 +45,6 @@ class Packed(NamedTuple):
     text: str
     tokens: int
     left_out: int
-
-
-def visible(text: str) -> str:
-    """The text without characters that nobody sees, line ends and blanks kept."""
-    return text if text.isascii() and text.isprintable() else _UNSEEN.sub("", text)
-
-
-def shown(text: str) -> str:
-    """The whole text as it stands in a line of a context."""
-    return _FENCE.sub("< ", " ".join(visible(text).split()))
 
 
 def estimate_tokens(text: str) -> int:
@@ -123,8 +106,8 @@ def _flat(text: str, most: int) -> str:
 def _render(line: Line, text: str) -> str:
     moment = to_datetime(line.at).strftime("%Y-%m-%d %H:%M")
     marks = f" ({'; '.join(line.marks)})" if line.marks else ""
-    who = _FENCE.sub("< ", " ".join(visible(f"{line.who}{marks}").split()))
-    return f"[{moment}] {who}: {_FENCE.sub('< ', text)} ({to_hex(line.id)})"
+    who = shown(f"{line.who}{marks}")
+    return f"[{moment}] {who}: {unfencing(text)} ({to_hex(line.id)})"
 
 
 def _cut(line: Line, text: str, room: int) -> str:

@@ -24,6 +24,27 @@ CORE = (
 NOTES = (
     *CORE,
     "memhop_note_history",
+    "memhop_note_revert",
+    "memhop_note_archive",
+    "memhop_note_unarchive",
+    "memhop_note_purge",
+    "memhop_note_link",
+    "memhop_note_unlink",
+    "memhop_note_links",
+    "memhop_note_pin",
+    "memhop_note_duplicates",
+    "memhop_about",
+    "memhop_why_not",
+    "memhop_lookup",
+    "memhop_project_list",
+    "memhop_project_count",
+    "memhop_project_schema",
+    "memhop_project_rename",
+    "memhop_project_merge",
+    "memhop_project_reassign",
+    "memhop_project_trash",
+    "memhop_project_purge",
+    "memhop_summary_latest",
 )
 TOOLSETS = ("core", "notes", "full", "hemisphere")
 

@@ -1,6 +1,13 @@
 """The operations, a module per layer; each enters its own into the table when it is imported."""
 
 from memhop.server.operation import TABLE
-from memhop.server.operations import notes, recalling  # noqa: F401  (they fill the table)
+from memhop.server.operations import (  # noqa: F401  (they fill the table)
+    note_life,
+    note_links,
+    notes,
+    projects,
+    recalling,
+    summary,
+)
 
 OPERATIONS = TABLE
