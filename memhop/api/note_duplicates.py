@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memhop.repo.store import Store
 
 LOOKED: Final = 500  # notes that one page looks at
+READ: Final = 3_000_000  # characters that one page takes apart, about 2 s: the lock is held meanwhile
 PROPOSED: Final = 50  # pairs that one dream tells
 _PROPOSING: Final = 1_000  # notes that one dream looks at, the newest changes first
 _CHARS: Final = 200  # shown of a note
@@ -35,7 +36,7 @@ def page(
             if wanted is not None and project_key(note.project) != wanted:
                 continue
             found += [_result(pair) for pair in finder.of(note) if pair.newer.id == note.id]
-            if len(found) >= most:
+            if len(found) >= most or finder.read > READ:
                 return found, place
     return found, places[LOOKED - 1] if len(places) > LOOKED else None
 

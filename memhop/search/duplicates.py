@@ -42,9 +42,14 @@ class Pair(NamedTuple):
 
 
 class Finder:
-    """Looks for pairs, in one state of a memory; hold `store.lock` while it is used."""
+    """Looks for pairs, in one state of a memory; hold `store.lock` while it is used.
+
+    Attributes:
+        read: Characters that were taken apart so far, which is what takes time: about 1.5 million a second.
+    """
 
     def __init__(self, store: Store) -> None:
+        self.read = 0
         self._store = store
         self._workspace = Workspace()
         self._masks: dict[tuple[int, int], NDArray[np.bool_]] = {}
@@ -56,7 +61,7 @@ class Finder:
         """
         if not _in_force(note):
             return []
-        terms = _terms(note)
+        terms = self._terms(note)
         views = self._store.views
         units = views.units
         key = (project_label(note.project), name_label("kind", note.kind))
@@ -70,7 +75,7 @@ class Finder:
             id_ = int(units.ids[docs[row]])
             other = self._store.readable(Note, id_) if id_ != note.id else None
             if other is not None and _in_force(other) and not _linked(note, other):
-                pair = _compared(note, terms, other)
+                pair = _compared(note, terms, other, self._terms(other))
                 if pair.similarity >= LEAST:
                     pairs.append(pair)
         return sorted(pairs, key=lambda pair: (-pair.similarity, pair.older.id, pair.newer.id))
@@ -85,6 +90,11 @@ class Finder:
                     return list(found.values())
         return list(found.values())
 
+    def _terms(self, note: Note) -> dict[str, None]:
+        text = note.text[:_CHARS]
+        self.read += len(text)
+        return dict.fromkeys(tokenize(text))
+
 
 def _in_force(note: Note) -> bool:
     return note.tier == Tier.ACTIVE and not note.superseded_by
@@ -94,12 +104,7 @@ def _linked(one: Note, other: Note) -> bool:
     return other.id in one.links or one.id in other.links
 
 
-def _terms(note: Note) -> dict[str, None]:
-    return dict.fromkeys(tokenize(note.text[:_CHARS]))
-
-
-def _compared(note: Note, terms: dict[str, None], other: Note) -> Pair:
-    others = _terms(other)
+def _compared(note: Note, terms: dict[str, None], other: Note, others: dict[str, None]) -> Pair:
     shared = len(terms.keys() & others.keys())
     similarity = shared / (len(terms) + len(others) - shared or 1)
     mine = tuple(term for term in terms if term not in others)[:20]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memhop.api import results
 from memhop.server.operation import Answer, Host, operation
 from memhop.server.parameters import Choice, Flag, Id, Listed, Text, Time, Whole
-from memhop.server.telling import fenced, one_line, present
+from memhop.server.telling import fenced, one_line, present, preview
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -162,7 +162,7 @@ def brief(
     *,
     project: Annotated[str | None, Text('One project, in more detail. "*": all. Default: all.')] = None,
     decisions: Annotated[int | None, Whole("Most decisions told of each project.", 0, 20)] = None,
-    limit: Annotated[int, Whole("Most projects, those changed last first.", 1, 50)] = 8,
+    limit: Annotated[int, Whole("Most projects, those changed last first.", 1, 50)] = 5,
 ) -> Answer:
     """Learn where everything stands. Use it once, when a session begins, before anything else: it tells the newest
     summary of each project, what is open, the newest decisions, and lessons for every project. Not for finding one
@@ -193,8 +193,8 @@ def _project_data(one: results.ProjectBrief, alone: bool) -> dict[str, Any]:
     return present(**data | {"open": open_, "decisions": _items(one.decisions, most)})
 
 
-def _items(items: Iterable[results.BriefItem], most: int) -> list[dict[str, Any]]:
-    return [present(**item.to_dict()) for item in [*items][:most]]
+def _items(items: Sequence[results.BriefItem], most: int) -> list[dict[str, Any]]:
+    return [present(id=item.id, status=item.status, title=item.title) for item in items[:most]]
 
 
 def _brief_text(told: results.Brief, projects: list[results.ProjectBrief], left_out: int, alone: bool) -> str:
@@ -248,6 +248,7 @@ def about(
     long note (memhop_note_get). Example: {"id": "3f0c52b1a09e77d4"}"""
     found = db.about(id, query=query)
     data = found.to_dict()
+    data["text"] = preview(found.text, _WORDS)
     data["record"] = present(**{name: value for name, value in data["record"].items() if value != found.text})
     lines = [f"{found.kind} {found.id}: {one_line(found.text, 600)}"]
     for heading, related in (("from", found.origin), ("names", found.links), ("named by", found.linked_by)):
@@ -263,6 +264,7 @@ def about(
     return data, fenced(lines)
 
 
+_WORDS = 2_000  # characters of its words
 _RELATED, _PAST = 10, 10  # told of each in the text
 
 
