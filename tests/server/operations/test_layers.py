@@ -211,8 +211,8 @@ def test_a_turn_keeps_its_ids_however_much_is_recalled(tmp_path: Path) -> None:
     """A reply that is too large loses texts and items, never the id that the reply of the agent is stored under."""
     db, _ = filled(tmp_path / "a.meh")
     with db:
-        long = "epoxy and varnish " * 500
-        db.profile.update(preferences={f"preference {number} of many": long[:9_000] for number in range(900)})
+        long = "epoxy and varnish " * 60
+        db.profile.update(preferences={f"preference {number} of many": long for number in range(900)})
         for number in range(40):
             db.search(f"{number} {long}", NOW - 1000 + number, session="s1")
         reply = ask(db, "memhop_search", text="epoxy varnish", timestamp=NOW, session="s1", limit=50, token_budget=2500)
