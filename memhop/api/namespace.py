@@ -27,6 +27,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ROUND, _ROUNDS = 200, 50  # records that a filtered page looks at in one go, and how many times
+_LAST_ID = 2**64 - 1
 _CURSOR = re.compile(r"([0-9]{1,19})\.([0-9a-f]{16})")
 
 
@@ -50,11 +51,14 @@ class Namespace:
         cursor: str | None,
         newest: bool,
         keep: Callable[[R], bool] | None = None,
+        within: tuple[int, int] | None = None,
     ) -> results.Page:
         """A page of a group. With `keep`, of those in it for which that is True: it may be short, or empty, though
-        `next` leads on."""
+        `next` leads on. With `within`, only of places from the first order up to the second, which is left out."""
         limit = check_int(limit, field="limit", low=1, high=LIMITS.results)
         after = place_of(cursor)
+        if within is not None and after is None and (newest or within[0]):
+            after = (within[1], 0) if newest else (within[0] - 1, _LAST_ID)
         found: list[tuple[tuple[int, int], R]] = []
         damaged = 0
         store = self._store
@@ -62,6 +66,8 @@ class Namespace:
             for _ in range(1 if keep is None else _ROUNDS):
                 wanted = limit if keep is None else max(limit, _ROUND)
                 places = store.places(group, after=after, limit=wanted + 1, descending=newest)
+                if within is not None:
+                    places = [place for place in places if within[0] <= place[0] < within[1]]
                 records = store.at_places(record_type, places[:wanted])
                 damaged += min(wanted, len(places)) - len(records)
                 found += records if keep is None else [pair for pair in records if keep(pair[1])]

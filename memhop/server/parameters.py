@@ -85,13 +85,21 @@ class Text(Kind):
 
 @dataclass(frozen=True)
 class Id(Kind):
-    """An id: 16 hex digits, always text, since a JSON number would lose its last digits."""
+    """An id: 16 hex digits, always text, since a JSON number would lose its last digits.
+
+    Args:
+        blank: Whether "" stands for none.
+    """
+
+    blank: bool = False
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": "^[0-9a-f]{16}$"}
+        return {"type": "string", "pattern": "^([0-9a-f]{16})?$" if self.blank else "^[0-9a-f]{16}$"}
 
-    def check(self, value: Any, name: str, remarks: list[str]) -> str:
+    def check(self, value: Any, name: str, remarks: list[str]) -> Any:
         allowed = "16 hex digits as text, as other replies show them"
+        if self.blank and value == "":
+            return None
         if not isinstance(value, str):
             raise _refused(value, name, allowed)
         digits = value.strip().removeprefix("#").lower()
@@ -177,16 +185,27 @@ class Choice(Kind):
 
 @dataclass(frozen=True)
 class Time(Kind):
-    """A moment: ISO-8601, or Unix milliseconds. The operation gets what the API takes; without a zone it is UTC."""
+    """A moment: ISO-8601, or Unix milliseconds. The operation gets what the API takes; without a zone it is UTC.
+
+    Args:
+        now: Whether "now" will do, for which the operation gets None.
+    """
+
+    now: bool = False
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "minLength": 1}
 
     def described(self) -> dict[str, Any]:
-        return self.schema() | {"description": f"{self.about} ISO-8601, or Unix milliseconds."}
+        or_now = ', or "now"' if self.now else ""
+        return self.schema() | {"description": f"{self.about} ISO-8601, or Unix milliseconds{or_now}."}
 
-    def check(self, value: Any, name: str, remarks: list[str]) -> int | datetime:
+    def check(self, value: Any, name: str, remarks: list[str]) -> int | datetime | None:
         allowed = "ISO-8601 such as 2026-03-01T09:00:00Z, or Unix milliseconds"
+        if self.now:
+            allowed += ', or "now"'
+            if isinstance(value, str) and value.strip().lower() == "now":
+                return None
         if isinstance(value, str) and not (value.strip().isascii() and value.strip().isdigit()):
             try:
                 moment = datetime.fromisoformat(value.strip())

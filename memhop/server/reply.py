@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 ROOM = 12_000  # characters of the data of a reply, as JSON; its text may take as much again
 LEAST_TEXT = 160  # characters that stay of a clipped text, before items go
 _FOR_CUT = 200  # characters that saying what was cut may take
+_MOST_FIELDS = 40  # of a record; what has more is a table of somebody's
 _NEVER_CLIPPED = frozenset(("id", "next", "cursor", "at", "reason", "hint", "error", "message"))
 
 
@@ -70,18 +71,25 @@ def fitted(data: dict[str, Any], room: int) -> tuple[dict[str, Any], bool]:
 
 
 def without_items(data: dict[str, Any], room: int) -> dict[str, Any]:
-    """Data that fits because its lists lose items at the end, the largest list first."""
+    """Data that fits because its lists, and tables with many entries, lose items at the end, the largest first.
+
+    Where that is not enough, what is plain at the top stays, such as ids.
+    """
     found: dict[str, Any] = json.loads(json.dumps(data))
     dropped = 0
     while size_of(found) + _FOR_CUT > room:
-        lists = sorted(_lists(found), key=size_of, reverse=True)
-        if not lists or not lists[0]:
+        largest = max(_collections(found), key=size_of, default=None)
+        if largest is None:
             break
-        taken = max(1, len(lists[0]) // 4)
-        del lists[0][-taken:]
+        names = list(largest) if isinstance(largest, dict) else range(len(largest))
+        taken = max(1, len(largest) // 4)
+        for name in reversed(names[-taken:]):
+            del largest[name]
         dropped += taken
-    if size_of(found) + _FOR_CUT > room:  # no list, so nothing but a table of somebody's
-        return {"cut": {"everything": True, "hint": "it is too large to be shown"}}
+    if size_of(found) + _FOR_CUT > room:
+        plain = {name: value for name, value in found.items() if not isinstance(value, dict | list)}
+        rest = {"everything": True, "hint": "it is too large to be shown"}
+        return {**plain, "cut": rest} if size_of(plain) + _FOR_CUT <= room else {"cut": rest}
     if dropped:
         found["cut"] = {**found.get("cut", {}), "items": dropped, "hint": "ask for fewer, or page with cursor"}
     return found
@@ -125,12 +133,11 @@ def _texts(value: Any) -> list[str]:
     return [text for one in inner for text in _texts(one)]
 
 
-def _lists(value: Any) -> list[list[Any]]:
-    if isinstance(value, dict):
-        return [found for one in value.values() for found in _lists(one)]
-    if isinstance(value, list):
-        return [value, *(found for one in value for found in _lists(one))]
-    return []
+def _collections(value: Any) -> list[Any]:
+    """Lists that hold something, and objects with more names than a record has."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    own = [value] if inner and (isinstance(value, list) or len(inner) > _MOST_FIELDS) else []
+    return own + [found for one in inner for found in _collections(one)]
 
 
 def _without_empty(value: Any) -> Any:

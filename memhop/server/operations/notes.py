@@ -35,7 +35,7 @@ Cursor = Annotated[str | None, Text("`next` of the page before, with the same ot
 ProjectAsked = Annotated[str | None, Text('Only this project. "*": all. Default: that of the server, else all.')]
 
 
-@operation("memhop_note_get", title="Read a note")
+@operation("memhop_note_get", title="Read a note", result=results.Note)
 def note_get(
     host: Host,
     db: DB,
@@ -99,7 +99,7 @@ def _beginning(metadata: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-@operation("memhop_note_list", title="List notes")
+@operation("memhop_note_list", title="List notes", result=results.Page)
 def note_list(
     host: Host,
     db: DB,
@@ -188,7 +188,7 @@ def note_update(
     return changed(done)
 
 
-@operation("memhop_note_history", title="History of a note")
+@operation("memhop_note_history", title="History of a note", result=results.Page)
 def note_history(
     host: Host,
     db: DB,

@@ -20,7 +20,7 @@ _LINES = 15  # of each section of its text
 OfProject = Annotated[str, Text("Whose summary.")]
 
 
-@operation("memhop_summary_check", title="Is a summary due?")
+@operation("memhop_summary_check", title="Is a summary due?", result=results.SummaryCheck)
 def summary_check(
     host: Host,
     db: DB,
@@ -82,7 +82,7 @@ def _change(one: results.SummaryChange) -> str:
     return f"{one.id} {one_line(one.kind)} {one_line(one.change)}{one_line(status)} {one_line(one.title)}"
 
 
-@operation("memhop_summary_save", title="Save a summary", scope=WRITE)
+@operation("memhop_summary_save", title="Save a summary", scope=WRITE, result=results.Note)
 def summary_save(
     host: Host,
     db: DB,

@@ -63,7 +63,7 @@ def test_moving_notes(ask: Client) -> None:
     other = ask.noted("elsewhere", project="b")
     planned = ask.reply("memhop_project_reassign", ids=[ids[0], other], to_project="c", from_project="a", dry_run=True)
     assert planned.data["notes"] == 1
-    assert planned.data["stayed"] == [{"id": other, "reason": "it is in 'b'"}]
+    assert planned.data["stayed"] == [[other, "it is in 'b'"]]
     assert planned.data["stayed_count"] == 1
     assert "would go to c" in planned.text
     assert ask.db.notes.get(ids[0]).project == "a"

@@ -159,8 +159,8 @@ def test_a_batch_with_one_bad_item_stores_nothing(ask: Client) -> None:
     items: tuple[Any, ...] = (
         {"text": ""}, {"text": " "}, {"text": "\ud800"}, {"text": 5}, {"text": None}, {"text": "a", "at": "soon"}, [],
         7, {"text": "a", "kind": ""}, {"text": "a", "kind": "\x00"}, {"text": "a", "metadata": []},
-        {"text": "a", "x": 1}, {"text": "a", "links": [NO_ID]}, {"text": "a", "tags": ["t"] * 65}, {"text": "a", "status": "\n"},
-        None, "text",
+        {"text": "a", "x": 1}, {"text": "a", "links": [NO_ID]}, {"text": "a", "tags": ["t"] * 65}, None, "text",
+        {"text": "a", "status": "\n"},
         {"text": "a", "kind": "bug", "status": "asleep"}, {"text": "a", "metadata": {"a": float("nan")}},
     )  # fmt: skip
     for bad in items:

@@ -1,0 +1,117 @@
+"""`memhop mcp`: the memory for one client, by the Model Context Protocol on standard input and output."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memhop.cli import mcp_install
+from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, EmbedderOption, FileOption, WaitOption
+from memhop.cli.configuration import backups, chat_model, settings
+from memhop.cli.exit_codes import reporting
+from memhop.common.config import check_choice, check_name
+from memhop.common.errors import ConfigError, InvalidRequest
+
+if TYPE_CHECKING:
+    import memhop
+
+_COMPATIBLE = ("hemisphere",)
+
+
+def build_group() -> typer.Typer:
+    """The command, and those that set clients up for it."""
+    group = typer.Typer()
+    group.callback(invoke_without_command=True)(mcp)
+    for command in (mcp_install.install, mcp_install.uninstall, mcp_install.clients):
+        group.command(command.__name__)(command)
+    return group
+
+
+def mcp(
+    ctx: typer.Context,
+    file: FileOption = DEFAULT_FILE,
+    project: Annotated[
+        str, typer.Option(metavar="NAME", help="Where notes belong and are looked for, when a call names no project.")
+    ] = "",
+    tools: Annotated[str, typer.Option(metavar="SET", help="core (the default), notes or full.")] = "",
+    compat: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="hemisphere: its seventeen tools instead, for instructions that use them."),
+    ] = "",
+    embedder: EmbedderOption = "none",
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Only tools that read; the file is never written.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Tell everything on standard error.")] = False,
+    wait: WaitOption = DEFAULT_WAIT_S,
+) -> None:
+    """Serve a memory to one client, such as Claude Code or Cursor, on standard input and output.
+
+    It ends when the client does. The file is opened by the first call, and shared with whoever else has it open; if it
+    is missing, locked or damaged, the tools say so and work as soon as that is mended.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    with reporting(as_json=False):
+        if find_spec("mcp") is None:
+            raise ConfigError("mcp is not installed", hint="pip install 'memhop[mcp]'")
+        if compat:
+            check_choice(compat, field="--compat", choices=_COMPATIBLE)
+            if tools:
+                raise InvalidRequest("--compat is a set of its own", field="--tools", allowed="one of the two")
+        chosen = compat or tools or settings().mcp.tools
+        check_choice(chosen, field="--tools", choices=("core", "notes", "full", *_COMPATIBLE))
+        named = check_name(project or settings().mcp.project, field="--project", blank=True)
+        path = file.expanduser().absolute()
+    from memhop.server.mcp.wire import claim
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until the server listens: no traceback
+    try:
+        wire = claim()
+    except OSError:
+        print("memhop mcp: standard input or output is closed", file=sys.stderr)
+        raise typer.Exit(1) from None
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.DEBUG if debug else logging.WARNING, format="memhop mcp: %(name)s: %(message)s"
+    )
+    from memhop import __version__
+    from memhop.server.mcp.memory import Memory
+    from memhop.server.mcp.stdio import serve
+    from memhop.server.operation import READ, Host
+    from memhop.server.toolsets import toolset
+
+    shown = toolset(chosen)
+    if read_only:
+        shown = {name: one for name, one in shown.items() if one.scope == READ}
+
+    def open_db(path: Path, create: bool) -> memhop.DB:
+        return _opened(path, create, embedder=embedder, wait=wait, read_only=read_only)
+
+    serve(wire, Memory(path, open_db), shown, host=Host(local=True, project=named or None), version=__version__)
+
+
+def _opened(path: Path, create: bool, *, embedder: str, wait: float, read_only: bool) -> memhop.DB:
+    """The memory as the settings want it. Models are made here, too: what is wrong with one is told by every call."""
+    from memhop import DB
+    from memhop.cli.arguments import embedder_called
+
+    config = settings()
+    return DB.open(
+        path,
+        mode="read" if read_only and not create else "shared",
+        wait=wait,
+        purpose="memhop mcp",
+        create=create,
+        embedder=embedder_called(embedder),
+        llm=chat_model(),
+        durability=config.memory.durability,
+        max_bytes=config.memory.max_bytes or None,
+        backups=None if read_only else backups(),
+        config=config,
+    )
