@@ -46,8 +46,10 @@ class Served:
         lines: Every line it wrote so far.
     """
 
-    def __init__(self, start: Starter, path: Path, *options: str, reads: bool = True) -> None:
-        self._errors = path.parent / f"stderr-{time.monotonic_ns()}"
+    def __init__(
+        self, start: Starter, path: Path, *options: str, reads: bool = True, errors: Path | None = None
+    ) -> None:
+        self._errors = errors or path.parent / f"stderr-{time.monotonic_ns()}"
         theirs_in, ours_in = os.pipe()
         ours_out, theirs_out = os.pipe()
         theirs = Connection(theirs_in, writable=False), Connection(theirs_out, readable=False)
