@@ -12,6 +12,7 @@ are its parameters. What it returns is the data of the reply, or the data and a 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -141,7 +142,7 @@ def operation(
         table[name] = Operation(
             name=name,
             title=title,
-            about=inspect.cleandoc(run.__doc__ or ""),
+            about=re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(run.__doc__ or "")),  # lines are for the source
             run=run,
             scope=scope,
             destructive=destructive,

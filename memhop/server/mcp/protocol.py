@@ -39,7 +39,7 @@ def build_server(
     """
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(one) for one in tools.values()])
+        return types.ListToolsResult(tools=[tool(one) for one in tools.values()])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         operation = tools.get(params.name)
@@ -115,7 +115,8 @@ def build_server(
     )
 
 
-def _tool(operation: Operation) -> types.Tool:
+def tool(operation: Operation) -> types.Tool:
+    """An operation as clients are shown it."""
     reads = operation.scope == READ
     return types.Tool(
         name=operation.name,
