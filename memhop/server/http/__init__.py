@@ -1,0 +1,1 @@
+"""Many tenants in one process, over HTTP."""
