@@ -28,7 +28,7 @@ def talk(path: Path, era: str, act: Callable[[Client], Awaitable[None]], *option
         program, *arguments = command(path, *options)
         parameters = StdioServerParameters(command=program, args=arguments, env=inherited())
         with anyio.fail_after(HANG_S):
-            async with Client(parameters, mode=era) as client:  # type: ignore[arg-type]
+            async with Client(parameters, mode=era) as client:
                 await act(client)
 
     anyio.run(run)
@@ -70,9 +70,9 @@ def test_a_session_of_the_official_client(era: str, tmp_path: Path) -> None:
         refused = await client.call_tool("memhop_recall", {"query": "x", "kinds": [5], "no_such": 1})
         assert refused.is_error
         assert "no_such" in said(refused)
-        for name, arguments in (("no_such_tool", {}), ("", {})):
+        for name in ("no_such_tool", ""):
             with pytest.raises(MCPError, match="Unknown tool"):
-                await client.call_tool(name, arguments)
+                await client.call_tool(name, {})
         (brief,) = (await client.list_resources()).resources
         assert brief.uri == "memhop://brief"
         templates = (await client.list_resource_templates()).resource_templates
