@@ -29,9 +29,13 @@ from memhop.server.http.audit import NAME as AUDIT
 from memhop.server.http.audit import Audit
 from memhop.server.http.calls import Calls
 from memhop.server.http.connection import guarded
+from memhop.server.http.download import export_routes
+from memhop.server.http.events import Listening
 from memhop.server.http.gate import Gate
 from memhop.server.http.limits import Limits
 from memhop.server.http.metrics import Metrics
+from memhop.server.http.openapi import openapi_route
+from memhop.server.http.rest import nowhere, rest_routes
 from memhop.server.http.statefile import NAME as STATE
 from memhop.server.http.statefile import claimed
 from memhop.server.http.tenants import Tenants
@@ -110,6 +114,13 @@ def serve(
         rate=settings.rate,
         burst=max(1, round(2 * settings.rate)),
     )
+    listening = Listening(
+        calls,
+        check=tokens.check if tokens is not None else None,
+        heartbeat_s=settings.heartbeat_seconds,
+        most=settings.listeners,
+        most_per_tenant=settings.listeners_of_one,
+    )
     with claimed(root / STATE) as claim:
         app = build_app(
             calls,
@@ -121,6 +132,13 @@ def serve(
                 origins=settings.allow_origins,
                 limits=limits,
                 audit=audit,
+            ),
+            routes=(
+                *rest_routes(calls),
+                *export_routes(calls),
+                *listening.routes(),
+                openapi_route(version),
+                nowhere(),
             ),
             version=version,
             nonce=claim.nonce,
@@ -141,10 +159,11 @@ def serve(
                 timeout_keep_alive=_KEEP_ALIVE_S,
                 timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
                 h11_max_incomplete_event_size=limits.head_bytes,
-            )
+            ),
+            listening.stop,
         )
-        listening = _listen(settings.host, settings.port)
-        host, port = listening.getsockname()[:2]
+        bound = _listen(settings.host, settings.port)
+        host, port = bound.getsockname()[:2]
         claim.publish(host, port)
         tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
         if tokens is not None and not known:
@@ -155,7 +174,7 @@ def serve(
         before = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_S)
         try:
-            server.run(sockets=[listening])
+            server.run(sockets=[bound])
         finally:
             sys.setswitchinterval(before)
             left = calls.close(settings.stop_seconds)
@@ -192,7 +211,19 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """A server whose signals end it in order, and are not raised once more when it is done."""
+    """A server whose signals end it in order, and are not raised once more when it is done.
+
+    Args:
+        ending: Called when it begins to stop, to end what would go on for ever.
+    """
+
+    def __init__(self, config: uvicorn.Config, ending: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ending = ending
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._ending()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
