@@ -6,7 +6,7 @@
 
     load         recall and remember over REST and over MCP (both forms of the protocol), on a memory of so many notes;
                  beside them, on the same server, an empty route
-    tenants      so many memories, visited one after the other, 50 open at a time: resident memory, and what opening costs
+    tenants      so many memories, visited in turns, 50 open at a time: resident memory, and what opening costs
     damaged      paced requests to sound memories, while one that is damaged is asked as often as all of them together,
                  and while nobody asks it, in turns: the ratio of the times
 """
@@ -172,7 +172,7 @@ def over_rest(name: str, arguments: dict[str, Any]) -> Ask:
 def over_mcp(name: str, arguments: dict[str, Any], *, tenant: str, modern: bool) -> Ask:
     """A call of a tool."""
     params: dict[str, Any] = {"name": name, "arguments": arguments}
-    headers = ("Accept: application/json, text/event-stream",)
+    headers: tuple[str, ...] = ("Accept: application/json, text/event-stream",)
     if modern:
         params["_meta"] = _META
         headers += (f"MCP-Protocol-Version: {_MODERN}", "Mcp-Method: tools/call", f"Mcp-Name: {name}")
