@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memhop.cli.arguments import JsonOption, parse_time, typed
+from memhop.cli.arguments import DEFAULT_ROOT, JsonOption, RootOption, parse_time, typed
 from memhop.cli.exit_codes import FAILED, reporting
 from memhop.cli.groups import group_of
 from memhop.cli.output import when
-from memhop.cli.serve import DEFAULT_ROOT, RootOption
 from memhop.common.errors import InvalidRequest
 
 if TYPE_CHECKING:
