@@ -7,7 +7,6 @@ tokens, and 25,000 characters are far below that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,7 +110,9 @@ def key_of(item: Any) -> Any:
     """What an item is known by."""
     if not isinstance(item, dict):
         return item
-    names = [name for name in ("id", "seq", "number", "rev", "name", "session", "project") if item.get(name) is not None]
+    names = [
+        name for name in ("id", "seq", "number", "rev", "name", "session", "project") if item.get(name) is not None
+    ]
     return tuple((name, item[name]) for name in names[:2])
 
 

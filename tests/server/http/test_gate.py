@@ -207,6 +207,16 @@ def _is_an_error(answered: Answered) -> None:
     assert (answered.status == 401) == ("www-authenticate" in answered.headers)
 
 
+def test_strangers_do_not_fill_the_log(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """Each request that was no HTTP, and each that asked for a web socket, was a line."""
+    with caplog.at_level(logging.DEBUG):
+        for sent in [row[1] for row in TABLE if row[2] == 400]:
+            ask(server.port, sent)
+        ask(server.port, request("GET", "/", "Connection: Upgrade", "Upgrade: websocket"))
+    apart = ("asyncio", "uvicorn.access")  # the latter is off, and pytest turns it on
+    assert [record.name for record in caplog.records if record.name not in apart] == []
+
+
 def test_large_heads_are_refused_before_they_are_read_whole(server: Server) -> None:
     with connected(server.port) as link:
         link.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000)
