@@ -7,7 +7,6 @@ tokens, and 25,000 characters are far below that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
