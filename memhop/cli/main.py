@@ -82,6 +82,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "compact": upkeep.compact,
     "mcp": mcp.mcp,
     "serve": serve.serve,
+    "status": serve.status,
+    "stop": serve.stop,
     "bench": bench.bench,
     "instructions": instructions.instructions,
     "completion": completion.completion,

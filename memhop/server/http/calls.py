@@ -116,9 +116,11 @@ class Calls:
                 tenant. TimedOut: it took too long; it goes on all the same. And what opening the file raises.
         """
         began = time.perf_counter()
-        outcome, whose = "ok", "-"  # a name that is refused may be anything
+        outcome, whose, allowed = "ok", "", False
         try:
-            whose = check_access(access, tenant, scope)
+            whose = check_tenant(tenant)
+            check_access(access, whose, scope)
+            allowed = True
             missing = CREATED if scope != READ else REFUSED if access.tenant == EVERY else EMPTY
             found = await self._in_line(whose, scope, lambda: self._work(whose, missing, work))
             if isinstance(found, Reply) and found.failed:
@@ -127,7 +129,8 @@ class Calls:
             outcome = type(error).__name__
             raise
         finally:
-            self.metrics.called(name, scope, outcome, whose, time.perf_counter() - began)
+            known = whose if allowed else "-"  # a name that is refused may be anything
+            self.metrics.called(name, scope, outcome, known, time.perf_counter() - began)
             if scope == ADMIN and self._audit is not None:
                 self._audit.write(name, access=access, tenant=whose, outcome="done" if outcome == "ok" else outcome)
         return found
