@@ -143,7 +143,7 @@ def status(root: RootOption = DEFAULT_ROOT, as_json: JsonOption = False) -> None
             where = {} if state is None else {"pid": state.pid, "host": state.host, "port": state.port}
             out.json({"state": found.word, **where, "since": None if state is None else to_iso(state.since)})
         elif state is None or found.word == "stale":
-            out.say("no server runs" + ("; the last one was not stopped, it was killed" if state else ""))
+            out.say("no server runs" + ("; the last one was killed" if state else ""))
         else:
             said = "runs" if found.word == "running" else "is there, and does not answer as the server"
             out.say(f"process {state.pid} {said}; host {state.host}, port {state.port}, since {when(state.since)}")
