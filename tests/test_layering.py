@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         }
     ),
     "clients": frozenset({"common"}),
-    "server": frozenset({"api", "common"}),
+    "server": frozenset({"api", "common", "core.lock"}),
     "cli": frozenset({"server", "clients", "api", "common", ""}),
     "": frozenset({"api", "common", "models"}),  # memhop/__init__.py; "" also means the public names
 }  # fmt: skip

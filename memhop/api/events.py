@@ -65,8 +65,7 @@ class Events:
     def page(self, since: object, limit: object, project: object, types: object) -> results.Events:
         """See `DB.events`."""
         most = check_int(limit, field="limit", low=1, high=MOST)
-        only = None if project is None else project_key(check_project(project))
-        wanted = _types(types)
+        wanted = filter_of(project, types)
         reader = self._reader
         with self._lock:
             start = reader.oldest if since is None else number_of(since)
@@ -76,7 +75,7 @@ class Events:
             events: list[results.LogEvent] = []
             for change in reader.read(start):
                 event = event_of(change)
-                if event is not None and _passes(event, only, wanted):
+                if event is not None and wanted(event):
                     events.append(event)
                     if len(events) == most:
                         break
@@ -97,6 +96,13 @@ def number_of(value: object, *, field: str = "since") -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 25 and int(value) < _HIGHEST:
         return int(value)
     raise InvalidRequest(f"{value!r:.40} is no number of an event", field=field, allowed="`number` or `next`")
+
+
+def filter_of(project: object, types: object) -> Callable[[results.LogEvent], bool]:
+    """Whether an event is of a project and of some types, as `DB.events` has them. Raises InvalidRequest."""
+    only = None if project is None else project_key(check_project(project))
+    wanted = _types(types)
+    return lambda event: _passes(event, only, wanted)
 
 
 def _types(value: object) -> Collection[str] | None:

@@ -88,6 +88,9 @@ def _set() -> dict[str, Any]:
         "recall.token_budget": ("budget", config.recall.token_budget),
         "recall.limit": ("limit", config.recall.limit),
         "recall.page": ("page", config.recall.page),
+        "server.root": ("root", str(Path(config.server.root).expanduser())),
+        "server.host": ("host", config.server.host),
+        "server.port": ("port", config.server.port),
     }
     return {name: None if found.origins[option] == "default" else value for option, (name, value) in values.items()}
 

@@ -12,6 +12,9 @@
     │   ├── Corrupt            5005   bytes are there but do not check out
     │   ├── Locked             5008   another process holds the file
     │   └── WriteRefused       5009   an earlier write failed; reopen before writing again
+    ├── Forbidden              4003   the caller may not do this
+    ├── Busy                   6001   the server has too much to do; nothing was done, and later it may be
+    ├── TimedOut               6002   the server did not finish in time; whether it was done shows only later
     └── ProviderError          9000   an outside service failed; retrying may help
         ├── EmbedderError      9001
         └── ChatError          9002
@@ -178,6 +181,24 @@ class WriteRefused(StorageError):
     """An earlier write or fsync of this handle failed, so it takes no more writes until it is reopened."""
 
     code = 5009
+
+
+class Forbidden(MemhopError):
+    """The caller is known, but may not do this."""
+
+    code = 4003
+
+
+class Busy(MemhopError):
+    """The server has too much to do. Nothing was done; the same request may succeed in a second."""
+
+    code = 6001
+
+
+class TimedOut(MemhopError):
+    """The server did not finish in time, and goes on without the caller. Whether it was done shows only later."""
+
+    code = 6002
 
 
 class ProviderError(MemhopError):

@@ -120,6 +120,32 @@ class ModelSection:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSection:
+    """Many memories in one process: `memhop serve`."""
+
+    root: str = option("memories", "The folder of the memories, one file per tenant; ~ allowed.")
+    host: str = option("127.0.0.1", "The address it listens at.")
+    port: int = option(8377, "The port; 0: any that is free.", low=0, high=65535)
+    allow_hosts: tuple[str, ...] = option((), "Names by which it may be asked, beside those of this machine.")
+    allow_origins: tuple[str, ...] = option((), "Web pages that may ask it, such as https://app.example.")
+    tools: str = option("core", "What it shows over MCP.", choices=("core", "notes", "full", "hemisphere"))
+    imports: str = option("", 'A folder; each tenant may import files of the folder in it that has its name. "": none.')
+    most_open: int = option(50, "Memories open at a time.", low=1, high=10_000)
+    idle_seconds: float = option(300.0, "After so long without a request a memory is closed.", low=0.1, high=86_400.0)
+    readers: int = option(4, "Reading requests of one tenant that run at a time.", low=1, high=64)
+    queue: int = option(64, "Requests of one tenant that may wait; more are refused as busy.", low=0, high=10_000)
+    request_seconds: float = option(30.0, "Longest wait of a client for an answer.", low=0.1, high=3600.0)
+    stop_seconds: float = option(10.0, "Time for running requests when it is stopped.", low=0.0, high=3600.0)
+    body_bytes: int = option(4 << 20, "Largest body of a request.", low=1024, high=1 << 30)
+    connections: int = option(256, "Connections of one address at a time.", low=1, high=100_000)
+    rate: float = option(1000.0, "Requests per second of one token; for a moment twice as many.", low=0.1, high=1e6)
+    listeners: int = option(200, "Who listens to events at a time.", low=0, high=100_000)
+    listeners_of_one: int = option(20, "Who listens to events of one memory at a time.", low=0, high=100_000)
+    heartbeat_seconds: float = option(15.0, "A listener hears something at least so often.", low=0.1, high=600.0)
+    metrics_by_tenant: bool = option(False, "Whether /metrics names tenants.")
+
+
+@dataclass(frozen=True, slots=True)
 class McpSection:
     """What `memhop mcp` shows a client."""
 
@@ -140,5 +166,6 @@ class Config:
     notify: NotifySection = field(default_factory=NotifySection)
     backups: BackupsSection = field(default_factory=BackupsSection)
     model: ModelSection = field(default_factory=ModelSection)
+    server: ServerSection = field(default_factory=ServerSection)
     mcp: McpSection = field(default_factory=McpSection)
     schemas: Mapping[str, Any] = field(default_factory=dict)

@@ -6,7 +6,8 @@
         return db.notes.get(id).to_dict()
 
 The docstring is the description that models read: what it does, when to use it and when not, one example. The keywords
-are its parameters. What it returns is the data of the reply, or the data and a text; see `Reply`.
+are its parameters. What it returns is the data of the reply, or the data and a text, or the data and what makes a text
+of it once it is cut to its room; see `Reply`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 READ, WRITE, ADMIN = "read", "write", "admin"  # what a token must allow
 SCOPES = (READ, WRITE, ADMIN)
-Answer: TypeAlias = "dict[str, Any] | tuple[dict[str, Any], str]"
+Answer: TypeAlias = "dict[str, Any] | tuple[dict[str, Any], str | Callable[[dict[str, Any]], str]]"
 
 
 class Host(NamedTuple):
@@ -93,7 +94,7 @@ class Operation:
             return told(error, local=host.local)
 
     def _answer(self, host: Host, db: DB, values: dict[str, Any], remarks: tuple[str, ...], room: int) -> Reply:
-        texts: list[str] = []
+        texts: list[str | Callable[[dict[str, Any]], str]] = []
 
         def ask(limit: int | None) -> dict[str, Any]:
             answer = self.run(host, db, **(values if limit is None else values | {"limit": limit}))
@@ -107,8 +108,11 @@ class Operation:
         else:
             data, fits = fitted(ask(None), room)
             data = data if fits else without_items(data, room)
-        text = texts[-1] or compact(data)
-        if remarks and texts[-1]:
+        said = texts[-1]
+        text = said if isinstance(said, str) else said(data)
+        if not text:
+            text = compact(data)
+        elif remarks:
             text = f"{text}\n({'; '.join(remarks)})"
         if len(text) > room:
             text = f"{text[: room - 80].rstrip()}…\n[{len(text) - room + 80:,} characters were cut: ask for less]"

@@ -31,9 +31,14 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain("", item) for item in value]
     if isinstance(value, dict):
         return {key: _plain("", item) for key, item in value.items()}
-    if isinstance(value, int) and not isinstance(value, bool) and (name in _TIMES or name.endswith("_at")):
+    if isinstance(value, int) and not isinstance(value, bool) and is_time(name):
         return to_iso(value)
     return value
+
+
+def is_time(name: str) -> bool:
+    """Whether a whole number in a field of this name is a time, so that `to_dict` writes it as ISO-8601."""
+    return name in _TIMES or name.endswith("_at")
 
 
 @dataclass(frozen=True, slots=True)

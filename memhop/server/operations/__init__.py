@@ -15,6 +15,7 @@ from memhop.server.operations import (  # noqa: F401  (they fill the table)
     projects,
     recalling,
     scenes,
+    remembering,
     summary,
     topics,
     trajectory,
