@@ -251,7 +251,9 @@ def _proven(
         and _comments(document, gone) == _comments(new, (0, 0))
     )
     if not proven:
-        raise InvalidRequest("it cannot be changed without touching something else", allowed="a change by hand")
+        raise InvalidRequest(
+            "it cannot be changed without touching something else", allowed="a change by hand: see --print"
+        )
     return text
 
 

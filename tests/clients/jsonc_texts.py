@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 _BLANKS = st.sampled_from(
-    ["", "", " ", "\n", "\n  ", "\n\t", "\r\n  ", " // one\n", " /* two */ ", "\n  // three // 3\n  ", "/*{*/", "//\r\n"]
+    [
+        "",
+        "",
+        " ",
+        "\n",
+        "\n  ",
+        "\n\t",
+        "\r\n  ",
+        " // one\n",
+        " /* two */ ",
+        "\n  // three // 3\n  ",
+        "/*{*/",
+        "//\r\n",
+    ]
 )
 _KEYS = st.sampled_from(["a", "b", "c", "other", "é", 'q"', "//", "mcpServers2"])
 _SCALARS = st.sampled_from(
