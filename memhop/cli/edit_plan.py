@@ -30,8 +30,8 @@ class Plan(NamedTuple):
         return brought(text, pieces)
 
     def copies(self, text: str) -> bool:
-        """Whether a text is to be kept: nothing of it is there, so that this is what there was before."""
-        return self.copied and not self.taking and all(piece.held(text) is None for piece, _ in self.pieces(text))
+        """Whether a text is what there was before anything of ours, and is to be kept in the place of an older copy."""
+        return "memhop" not in text
 
 
 def carry_out(
@@ -52,7 +52,10 @@ def carry_out(
             out.raw(one.diff())
     if changes and not dry_run:
         confirmed(f"Change {' and '.join(str(plan.path) for plan, _ in changes)}?", yes)
-        made = {plan.path: edit(plan.path, plan.change, copies=plan.copies) for plan, _ in changes}
+        made = {
+            plan.path: edit(plan.path, plan.change, copies=plan.copies if plan.copied and not plan.taking else None)
+            for plan, _ in changes
+        }
         shown = [made.get(one.path, one) for one in shown]
     if out.as_json:
         out.json({"client": client, "files": [_told(one) for one in shown], "dry_run": dry_run, "about": about})

@@ -100,7 +100,7 @@ def test_an_entry_is_replaced_in_its_place(text: str) -> None:
 @given(documents(), st.sampled_from(sorted(HOOKED)))
 def test_hooks_come_and_go_in_any_text(text: str, client: str) -> None:
     hooks = Hooks(HOOKED[client])
-    wanted = hooks.wanted(dict.fromkeys(HOOKED[client].events, "/opt/python -P -m memhop.cli.hook x"))
+    wanted = hooks.wanted(dict.fromkeys(HOOKED[client].events, "/opt/python -P -m memhop.cli.hook stop"))
     new = hooks.put(text, wanted)
     assert hooks.put(new, wanted) == new
     assert hooks.held(new) == wanted
