@@ -96,7 +96,9 @@ class Archive(Namespace):
         start = 0 if since is None else to_ms(since, field="since")
         end = LAST_MS + 1 if until is None else to_ms(until, field="until")
         name = None if session is None else check_name(session, field="session")
-        word = None if keyword is None else check_text(keyword, field="keyword", max_bytes=LIMITS.query_chars).casefold()
+        word = (
+            None if keyword is None else check_text(keyword, field="keyword", max_bytes=LIMITS.query_chars).casefold()
+        )
 
         def holds(message: l4_archive.Message) -> bool:
             return word is None or word in message.text.casefold()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memhop.cli import mcp_install
 from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, EmbedderOption, FileOption, WaitOption
 from memhop.cli.configuration import backups, chat_model, settings
 from memhop.cli.exit_codes import reporting
@@ -23,7 +24,17 @@ if TYPE_CHECKING:
 _COMPATIBLE = ("hemisphere",)
 
 
+def build_group() -> typer.Typer:
+    """The command, and those that set clients up for it."""
+    group = typer.Typer()
+    group.callback(invoke_without_command=True)(mcp)
+    for command in (mcp_install.install, mcp_install.uninstall, mcp_install.clients):
+        group.command(command.__name__)(command)
+    return group
+
+
 def mcp(
+    ctx: typer.Context,
     file: FileOption = DEFAULT_FILE,
     project: Annotated[
         str, typer.Option(metavar="NAME", help="Where notes belong and are looked for, when a call names no project.")
@@ -45,6 +56,8 @@ def mcp(
     It ends when the client does. The file is opened by the first call, and shared with whoever else has it open; if it
     is missing, locked or damaged, the tools say so and work as soon as that is mended.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     with reporting(as_json=False):
         if find_spec("mcp") is None:
             raise ConfigError("mcp is not installed", hint="pip install 'memhop[mcp]'")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memhop.cli.arguments import embedder_called
+from memhop.cli.arguments import DEFAULT_ROOT, RootOption, embedder_called
 from memhop.cli.configuration import backups, chat_model, settings
 from memhop.cli.exit_codes import reporting
 from memhop.common.config import check_choice, check_int
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
     import memhop
 
-DEFAULT_ROOT = Path("memories")
-RootOption = Annotated[
-    Path, typer.Option("--root", metavar="FOLDER", help="The folder of the memories; one file per tenant.")
-]
 _TOOLS = ("core", "notes", "full", "hemisphere")
 
 

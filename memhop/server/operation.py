@@ -100,7 +100,7 @@ class Operation:
             answer = self.run(host, db, **(values if limit is None else values | {"limit": limit}))
             data, text = answer if isinstance(answer, tuple) else (answer, "")
             texts.append(text)
-            return data | ({"remarks": list(remarks)} if remarks else {})
+            return data | {"remarks": [*data.get("remarks", ()), *remarks]} if remarks else data
 
         limit = values.get("limit", self.parameters.defaults.get("limit"))
         if self.scope == READ and isinstance(limit, int):

@@ -96,7 +96,7 @@ class Id(Kind):
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "pattern": "^([0-9a-f]{16})?$" if self.blank else "^[0-9a-f]{16}$"}
 
-    def check(self, value: Any, name: str, remarks: list[str]) -> str | None:
+    def check(self, value: Any, name: str, remarks: list[str]) -> Any:
         allowed = "16 hex digits as text, as other replies show them"
         if self.blank and value == "":
             return None

@@ -77,9 +77,9 @@ _LISTED = (
 )  # fmt: skip
 
 
-def note_line(note: results.Note) -> str:
-    """A note in a line: id, date, what it is, how it begins."""
-    return f"{note_head(note)} {one_line(note.text)}"
+def note_line(note: results.Note, most: int = _LINE) -> str:
+    """A note in a line: id, date, what it is, how it begins. Never longer than what `note_data` makes of it."""
+    return f"{note_head(note)} {one_line(note.text, min(most, _LINE))}" if most else note_head(note)
 
 
 def note_head(note: results.Note) -> str:

@@ -63,4 +63,4 @@ def toolset(name: str) -> Mapping[str, Operation]:
     from memhop.server.operations import OPERATIONS
 
     names = {"core": CORE, "notes": NOTES}.get(name, tuple(OPERATIONS))
-    return {one: OPERATIONS[one] for one in names}
+    return {one: OPERATIONS[one] for one in names if one in OPERATIONS}

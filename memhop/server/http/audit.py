@@ -53,7 +53,7 @@ class Audit:
         outcome: str = "done",
         detail: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add a line. It never raises: a full disk does not change that the act was done, or refused. It is logged then.
+        """Add a line. It never raises: a full disk does not undo what was done, or refused. It is logged then.
 
         Args:
             act: One word, such as "compact".

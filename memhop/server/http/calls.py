@@ -16,13 +16,13 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from memhop.common.errors import Busy, Forbidden, Locked, MemhopError, StorageError, Timeout
+from memhop.common.errors import Busy, Forbidden, Locked, MemhopError, StorageError, TimedOut
 from memhop.server.faults import told
 from memhop.server.http.access import EVERY, Access
 from memhop.server.http.metrics import Metrics
@@ -92,7 +92,7 @@ class Calls:
             room: As for `Operation.call`.
 
         Returns:
-            A reply, also for everything that went wrong: Forbidden, Busy, Timeout, and all that the operation raises.
+            A reply, also for everything that went wrong: Forbidden, Busy, TimedOut, and all that the operation raises.
         """
 
         def ask(db: DB) -> Reply:
@@ -100,12 +100,9 @@ class Calls:
             return operation.call(Host(imports=imports), db, arguments, room=room)
 
         try:
-            reply = await self.ask(access, tenant, operation.name, operation.scope, ask)
+            return await self.ask(access, tenant, operation.name, operation.scope, ask)
         except MemhopError as error:
-            reply = told(error, local=False)
-        if operation.scope == ADMIN:
-            await self._write_down(access, tenant, operation.name, reply)
-        return reply
+            return told(error, local=False)
 
     async def ask(self, access: Access, tenant: str, name: str, scope: str, work: Callable[[DB], T]) -> T:
         """Do anything with a tenant's memory, on the same terms.
@@ -116,7 +113,7 @@ class Calls:
 
         Raises:
             InvalidRequest: no name of a tenant. Forbidden: the token does not allow it. Busy: too much is asked of this
-                tenant. Timeout: it took too long; it goes on all the same. And what opening the file raises.
+                tenant. TimedOut: it took too long; it goes on all the same. And what opening the file raises.
         """
         began = time.perf_counter()
         outcome, whose = "ok", "-"  # a name that is refused may be anything
@@ -131,46 +128,9 @@ class Calls:
             raise
         finally:
             self.metrics.called(name, scope, outcome, whose, time.perf_counter() - began)
+            if scope == ADMIN and self._audit is not None:
+                self._audit.write(name, access=access, tenant=whose, outcome="done" if outcome == "ok" else outcome)
         return found
-
-    async def stream(
-        self, access: Access, tenant: str, name: str, scope: str, begin: Callable[[DB], Iterator[T]]
-    ) -> AsyncGenerator[T]:
-        """Go through something that is too large to be held, such as an export, on the same terms.
-
-        Args:
-            begin: Called in a thread, as is every step of the iterator it returns. The file stays open until the end,
-                and its place in the line is taken; each single step has the time of a whole request.
-
-        Raises:
-            As `ask`, at the first step; later what the iterator raises, and Timeout.
-        """
-        whose = check_access(access, tenant, scope)
-        line = self._line(whose, scope)
-        await self._enter(whose, scope, line)
-        began, outcome = time.perf_counter(), "ok"
-        items = self._items(whose, begin)
-        step: asyncio.Future[T | Iterator[T]] | None = None
-        try:
-            while True:
-                step = self._start(lambda: next(items, items))
-                item = await self._waited(step)
-                if item is items:
-                    return
-                yield cast(T, item)
-        except BaseException as error:
-            outcome = type(error).__name__
-            raise
-        finally:
-            self.metrics.called(name, scope, outcome, whose, time.perf_counter() - began)
-
-            def end(_: object) -> None:
-                self._start(items.close).add_done_callback(lambda _: self._leave(whose, scope, line))
-
-            if step is None or step.done():
-                end(None)
-            else:
-                step.add_done_callback(end)  # an iterator cannot be closed while it works
 
     def now(self) -> dict[str, float]:
         """Gauges and counters, for `Metrics.text`."""
@@ -208,10 +168,6 @@ class Calls:
             if isinstance(found, Reply) and found.failed and found.data.get("code") in _HANDLE_BROKEN:
                 self.tenants.renew(tenant)
             return found
-
-    def _items(self, tenant: str, begin: Callable[[DB], Iterator[T]]) -> Generator[T]:
-        with self.tenants.use(tenant) as db:
-            yield from begin(db)
 
     # -- turns ---------------------------------------------------------------------------------------------------
 
@@ -271,16 +227,10 @@ class Calls:
         if done:
             return work.result()
         work.add_done_callback(_forget)
-        raise Timeout(
+        raise TimedOut(
             f"it is not done after {self._seconds:g} s, and goes on without you",
             hint="look whether it was done before you ask again",
         )
-
-    async def _write_down(self, access: Access, tenant: str, name: str, reply: Reply) -> None:
-        if self._audit is not None:
-            write = self._audit.write
-            outcome = str(reply.data.get("error")) if reply.failed else "done"
-            await self._start(lambda: write(name, access=access, tenant=tenant, outcome=outcome))
 
 
 class _Line:

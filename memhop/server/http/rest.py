@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as PathRoute
 
-from memhop.common.errors import Conflict, InvalidRequest, MemhopError
+from memhop.common.errors import Conflict, InvalidRequest, MemhopError, NotFound
 from memhop.server.http.access import EVERY, Access
 from memhop.server.http.names import check_tenant
 from memhop.server.http.refusal import Refusal, bad_request, forbidden, unauthorized
@@ -175,8 +175,11 @@ def _judged(reply: Reply, route: Route) -> Reply:
     data = reply.data
     if reply.failed:
         return reply
-    if data.get("changed") is False and route.method != "GET" and not data.get("dry_run"):
-        now = f"it is {data['tier']}, revision {data.get('rev')}" if data.get("tier") else None
-        error = Conflict(data.get("reason") or "nothing was changed", field=None, hint=now)
-        return Reply(error.to_dict(), failed=True)
+    if route.method != "GET" and not data.get("dry_run"):
+        if data.get("deleted") is False:
+            return Reply(NotFound(reply.text or "there was no such thing").to_dict(), failed=True)
+        if data.get("changed") is False or data.get("ok") is False:
+            now = f"it is {data['tier']}, revision {data.get('rev')}" if data.get("tier") else None
+            error = Conflict(data.get("reason") or "nothing was changed", field=None, hint=now)
+            return Reply(error.to_dict(), failed=True)
     return Reply(data | {route.text_as: reply.text}) if route.text_as else reply

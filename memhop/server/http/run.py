@@ -164,22 +164,23 @@ def serve(
         )
         bound = _listen(settings.host, settings.port)
         host, port = bound.getsockname()[:2]
-        claim.publish(host, port)
-        tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
-        if tokens is not None and not known:
-            tell(f"nobody has a token yet: memhop token add NAME --root {root}")
-        if not local:
-            tell("what is sent to it can be read on the way: put a proxy with TLS in front of it")
-        audit.write("server.start", access=None, tenant="", detail={"pid": os.getpid(), "port": port})
         before = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH_S)
-        try:
-            server.run(sockets=[bound])
-        finally:
-            sys.setswitchinterval(before)
-            left = calls.close(settings.stop_seconds)
-            outcome = "gave up" if left else "done"
-            audit.write("server.stop", access=None, tenant="", outcome=outcome, detail={"left": left})
+        with server.capture_signals():  # from before anybody can know whom to send one
+            claim.publish(host, port)
+            audit.write("server.start", access=None, tenant="", detail={"pid": os.getpid(), "port": port})
+            tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
+            if tokens is not None and not known:
+                tell(f"nobody has a token yet: memhop token add NAME --root {root}")
+            if not local:
+                tell("what is sent to it can be read on the way: put a proxy with TLS in front of it")
+            sys.setswitchinterval(_SWITCH_S)
+            try:
+                server.run(sockets=[bound])
+            finally:
+                sys.setswitchinterval(before)
+                left = calls.close(0.0 if server.force_exit else settings.stop_seconds)
+                outcome = "gave up" if left else "done"
+                audit.write("server.stop", access=None, tenant="", outcome=outcome, detail={"left": left})
     if left:
         tell(f"{left} memories were still in use, and were left as they were")
         sys.stdout.flush()

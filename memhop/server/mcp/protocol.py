@@ -105,6 +105,7 @@ def build_server(
         version=version,
         title="MemHop",
         instructions=instructions,
+        get_tool_input_schema=lambda _: None,  # none of ours travels in a header, and finding out would list all tools
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

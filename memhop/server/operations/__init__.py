@@ -2,12 +2,26 @@
 
 from memhop.server.operation import TABLE
 from memhop.server.operations import (  # noqa: F401  (they fill the table)
+    capabilities,
+    dreams,
+    edges,
+    facts,
+    knowledge,
+    messages,
     note_life,
     note_links,
     notes,
+    profile,
     projects,
     recalling,
+    scenes,
+    remembering,
     summary,
+    topics,
+    trajectory,
+    transfer,
+    turns,
+    upkeep,
 )
 
 OPERATIONS = TABLE

@@ -88,7 +88,9 @@ def capability_match(
     return {"items": items, "next": None}, "\n".join(lines) or "no card fits"
 
 
-@operation("memhop_capability_activate", title="Activate a card", scope=WRITE, idempotent=True, result=results.Capability)
+@operation(
+    "memhop_capability_activate", title="Activate a card", scope=WRITE, idempotent=True, result=results.Capability
+)
 def capability_activate(host: Host, db: DB, *, id: CardId) -> Answer:
     """Offer a draft, or again a deprecated card, from now on. Only when a person has looked at it and agrees.
     Example: {"id": "a2a7c0f5e6a72e50"}"""
@@ -115,11 +117,13 @@ def capability_update(
     summary: Annotated[str | None, Text("What it is good for.", 0)] = None,
     trigger: Annotated[str | None, Text("When to use it.", 0)] = None,
     status: Annotated[str | None, Choice("active for a draft, deprecated for an active one.", STATUSES)] = None,
-    resources: Annotated[list[dict[str, Any]] | None, Listed("All its resources: type, name, ref, …", Table(""))] = None,
+    resources: Annotated[
+        list[dict[str, Any]] | None, Listed("All its resources: type, name, ref, …", Table(""))
+    ] = None,
     workflow: Annotated[dict[str, Any] | None, Table("Its workflow: steps of ref and action.")] = None,
 ) -> Answer:
-    """Change what is given of a card and keep the rest; "", [] or {} clears a part. The whole must be a card afterwards.
-    Example: {"id": "greet", "summary": "How to greet guests"}"""
+    """Change what is given of a card and keep the rest; "", [] or {} clears a part. The whole must be a card
+    afterwards. Example: {"id": "greet", "summary": "How to greet guests"}"""
     card = db.capabilities.update(
         id,
         version=version,

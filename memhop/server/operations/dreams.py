@@ -37,7 +37,9 @@ def dream(
 @operation("memhop_dream_list", title="List dreams", result=results.Page)
 def dream_list(host: Host, db: DB, *, limit: Limit = 20, cursor: Cursor = None) -> Answer:
     """List what dreams did, the newest first. Example: {"limit": 3}"""
-    return paged(db.dreams.list(limit=limit, cursor=cursor), results.DreamReport.to_dict, _line, nothing="nothing was dreamt")
+    return paged(
+        db.dreams.list(limit=limit, cursor=cursor), results.DreamReport.to_dict, _line, nothing="nothing was dreamt"
+    )
 
 
 @operation("memhop_dream_show", title="Read the report of a dream", result=results.DreamReport)
@@ -53,15 +55,17 @@ def dream_diff(host: Host, db: DB, *, number: DreamNumber, limit: Limit = 20, cu
     return paged(
         db.dreams.diff(number, limit=limit, cursor=cursor),
         results.DreamChange.to_dict,
-        lambda one: f"{one.stage}: {one_line(one.why or 'what it was about was erased since')} ({one.records_in_all} records)",
+        lambda one: (
+            f"{one.stage}: {one_line(one.why or 'what it was about was erased since')} ({one.records_in_all} records)"
+        ),
         nothing="it changed nothing",
     )
 
 
 @operation("memhop_dream_undo", title="Undo a dream", scope=WRITE, destructive=True, result=results.Undone)
 def dream_undo(host: Host, db: DB, *, number: DreamNumber) -> Answer:
-    """Take a dream back, when it joined or summed up wrongly; newer ones first. What was built on it since stays, and is
-    told. Example: {"number": 3}"""
+    """Take a dream back, when it joined or summed up wrongly; newer ones first. What was built on it since stays, and
+    is told. Example: {"number": 3}"""
     done = db.dreams.undo(number)
     text = f"{done.changes} of {done.changes_in_all} changes were undone, {done.stayed_in_all} things stay"
     return {"ok": True} | done.to_dict(), text

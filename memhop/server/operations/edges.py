@@ -34,9 +34,7 @@ def knowledge_subgraph(
 ) -> Answer:
     """Read what lies around a node, nearest first: what belongs to it, depends on it, follows from it.
     Example: {"graph_id": "d682e29388e0f4a3", "start_node_id": "800d84fff3efd644", "max_depth": 2}"""
-    found = db.knowledge.subgraph(
-        graph_id, start_node_id, max_depth=max_depth, relations=edge_kinds, limit=limit
-    )
+    found = db.knowledge.subgraph(graph_id, start_node_id, max_depth=max_depth, relations=edge_kinds, limit=limit)
     data = {
         "Nodes": [older_names.node(one) for one in found.nodes],
         "Edges": [older_names.edge(one) for one in found.edges],
@@ -60,9 +58,7 @@ def knowledge_path(
 ) -> Answer:
     """Find out how two things hang together: the shortest way between two nodes of a graph, if there is one.
     Example: {"graph_id": "d682e29388e0f4a3", "from_node_id": "800d84fff3efd644", "to_node_id": "66c689202ea1b314"}"""
-    found = db.knowledge.shortest_path(
-        graph_id, from_node_id, to_node_id, relations=edge_kinds, max_depth=max_depth
-    )
+    found = db.knowledge.shortest_path(graph_id, from_node_id, to_node_id, relations=edge_kinds, max_depth=max_depth)
     if found is None:
         return {"found": False, "nodes": [], "edges": []}, f"no way of at most {max_depth} edges"
     data = {

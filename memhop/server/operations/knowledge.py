@@ -40,7 +40,9 @@ _ITEM = Fields(
 @operation("memhop_knowledge_list", title="List knowledge graphs", result=results.Page)
 def knowledge_list(host: Host, db: DB, *, limit: Limit = 20, cursor: Cursor = None) -> Answer:
     """List the knowledge graphs, each a named body of knowledge. Use it to find the id of a graph. Example: {}"""
-    return paged(db.knowledge.graphs(limit=limit, cursor=cursor), older_names.graph, _graph, nothing="there are no graphs")
+    return paged(
+        db.knowledge.graphs(limit=limit, cursor=cursor), older_names.graph, _graph, nothing="there are no graphs"
+    )
 
 
 @operation("memhop_knowledge_get", title="Read a knowledge graph")
@@ -53,7 +55,8 @@ def knowledge_get(
     cursor: Cursor = None,
 ) -> Answer:
     """Read a graph: what it is (Slot), a page of its nodes (Nodes) and the first edges (Edges; memhop_knowledge_edges
-    lists all). For one question memhop_recall or memhop_knowledge_nodes is shorter. Example: {"id": "d682e29388e0f4a3"}"""
+    lists all). For one question memhop_recall or memhop_knowledge_nodes is shorter.
+    Example: {"id": "d682e29388e0f4a3"}"""
     graph = db.knowledge.graph(id)
     nodes = db.knowledge.nodes(id, limit=limit, cursor=cursor)
     edges = db.knowledge.edges(id, limit=limit) if cursor is None else results.Page((), None)
@@ -84,9 +87,15 @@ def knowledge_create(
     return {"ok": True} | older_names.graph(graph), _graph(graph)
 
 
-@operation("memhop_knowledge_update", title="Rename a knowledge graph", scope=WRITE, idempotent=True, result=results.Graph)
+@operation(
+    "memhop_knowledge_update", title="Rename a knowledge graph", scope=WRITE, idempotent=True, result=results.Graph
+)
 def knowledge_update(
-    host: Host, db: DB, *, id: GraphId, name: Annotated[str | None, Text("Its new name. Default: it keeps its own.")] = None
+    host: Host,
+    db: DB,
+    *,
+    id: GraphId,
+    name: Annotated[str | None, Text("Its new name. Default: it keeps its own.")] = None,
 ) -> Answer:
     """Rename a graph; its id, nodes and edges stay. Nodes are changed by memhop_knowledge_node_update.
     Example: {"id": "d682e29388e0f4a3", "name": "boats"}"""
@@ -108,13 +117,16 @@ def knowledge_import(
     *,
     items: Annotated[list[dict[str, Any]], Listed("The nodes.", _ITEM, 1, 1_000)],
     mode: Annotated[
-        str, Choice("For nodes that are there: leave them, add to them, or replace them.", ("Skip", "Merge", "Overwrite"))
+        str,
+        Choice("For nodes that are there: leave them, add to them, or replace them.", ("Skip", "Merge", "Overwrite")),
     ],
 ) -> Answer:
     """Write many nodes in one go, when you have read a document or a code base and lay down what is in it. An item that
     does not do is listed under `errors`, and the others are written. For one node: memhop_knowledge_put.
     Example: {"items": [{"title": "Hull", "domain": "boat", "content": "Made of oak."}], "mode": "Merge"}"""
-    given = [{"graph": item["domain"]} | {key: value for key, value in item.items() if key != "domain"} for item in items]
+    given = [
+        {"graph": item["domain"]} | {key: value for key, value in item.items() if key != "domain"} for item in items
+    ]
     done = db.knowledge.import_(given, mode.lower())
     data = done.to_dict()
     faults = data.pop("errors")
@@ -175,8 +187,8 @@ def knowledge_put(
     keywords: Keywords = None,
     source_ref: SourceRef = None,
 ) -> Answer:
-    """Write down one thing that is known, such as a module, a person or a term, in a graph. For decisions and events use
-    memhop_remember, for what was so from when to when memhop_fact_assert.
+    """Write down one thing that is known, such as a module, a person or a term, in a graph. For decisions and events
+    use memhop_remember, for what was so from when to when memhop_fact_assert.
     Example: {"graph": "boat", "title": "Hull", "content": "Made of oak.", "node_type": "part"}"""
     node = db.knowledge.put(
         graph, title, content or "", node_type=node_type or "", keywords=keywords or (), source_ref=source_ref or ""

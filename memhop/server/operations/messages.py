@@ -101,7 +101,8 @@ def archive_get(
     data = older_names.message(message) | {"text": part, "content": part} | rest
     who = one_line(message.speaker or message.role, 40)
     more = f"\n(there is more: start {rest['next_start']})" if "next_start" in rest else ""
-    return data, f"{fenced([f'{data['at']} {who}:', part])}{more}"
+    head = f"{data['at']} {who}:"
+    return data, f"{fenced([head, part])}{more}"
 
 
 @operation("memhop_archive_list", title="List messages", result=results.Page)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from memhop.api import results
 from memhop.common.errors import InvalidRequest
 from memhop.server.operation import WRITE, Answer, Host, operation
-from memhop.server.operations.notes import LINK_TYPES, Cursor, NoteId, ProjectAsked
+from memhop.server.operations.notes import Cursor, NoteId, ProjectAsked
 from memhop.server.operations.recalling import ALL
+from memhop.server.operations.remembering import LINK_TYPES
 from memhop.server.parameters import Choice, Id, Whole
 from memhop.server.telling import changed, one_line, paged, present
 

@@ -40,7 +40,9 @@ def profile_update(
     lexicon: Annotated[
         dict[str, Any] | None, Table("Words and what they mean here; null removes one, others stay.")
     ] = None,
-    style_traits: Annotated[list[str] | None, Listed("How it writes; in place of those before.", Text(""), 0, 64)] = None,
+    style_traits: Annotated[
+        list[str] | None, Listed("How it writes; in place of those before.", Text(""), 0, 64)
+    ] = None,
     emotion_patterns: Annotated[
         dict[str, Any] | None, Table("Taken and not stored: it is drawn from conversations.")
     ] = None,
@@ -69,7 +71,9 @@ def profile_history(host: Host, db: DB, *, limit: Limit = 20, cursor: Cursor = N
     return paged(
         db.profile.history(limit=limit, cursor=cursor),
         results.ProfileChange.to_dict,
-        lambda one: f"{one.to_dict()['at']} {one.by}: {one.field} {one_line(one.before, 60)!r} -> {one_line(one.after, 60)!r}",
+        lambda one: (
+            f"{one.to_dict()['at']} {one.by}: {one.field} {one_line(one.before, 60)!r} -> {one_line(one.after, 60)!r}"
+        ),
         nothing="nothing has changed",
     )
 

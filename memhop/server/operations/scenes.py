@@ -31,8 +31,8 @@ def scene_list(host: Host, db: DB, *, project: Project = None, limit: Limit = 20
 def scene_active_list(
     host: Host, db: DB, *, project: Project = None, limit: Limit = 20, cursor: Cursor = None
 ) -> Answer:
-    """List the active scenes: those with messages that no dream has looked at yet. Use it to decide whether memhop_dream
-    has something to do. Example: {}"""
+    """List the active scenes: those with messages that no dream has looked at yet. Use it to decide whether
+    memhop_dream has something to do. Example: {}"""
     found = db.scenes.list(project=project, fresh=True, limit=limit, cursor=cursor)
     return _page(db, found, "no scene is active")
 
@@ -57,12 +57,10 @@ def scene_topics(
     cursor: Cursor = None,
     newest_first: Newest = False,
 ) -> Answer:
-    """Read what a scene was about, topic by topic: keywords, summaries and the ids of the messages. Use it to pick up an
-    earlier conversation whose scene you know. For single questions memhop_recall is shorter.
+    """Read what a scene was about, topic by topic: keywords, summaries and the ids of the messages. Use it to pick up
+    an earlier conversation whose scene you know. For single questions memhop_recall is shorter.
     Example: {"scene_id": "bfe671f6686ef56a", "query": "paint"}"""
-    found = db.scenes.context(
-        scene_id, query=query, depth=depth, limit=limit, cursor=cursor, newest_first=newest_first
-    )
+    found = db.scenes.context(scene_id, query=query, depth=depth, limit=limit, cursor=cursor, newest_first=newest_first)
     scene = older_names.scene(found.scene, db.usage(scene_id))
     topics = [_context(one, messages) for one in found.topics]
     head = f"{found.scene.name}: {len(topics)} of {found.scene.topics} topics"
@@ -89,7 +87,8 @@ def scene_rename(
 def scene_pin(
     host: Host, db: DB, *, scene_id: SceneId, pinned: Annotated[bool, Flag("False lets dreams at it again.")] = True
 ) -> Answer:
-    """Keep dreams from changing a scene, or let them again. Example: {"scene_id": "bfe671f6686ef56a", "pinned": true}"""
+    """Keep dreams from changing a scene, or let them again.
+    Example: {"scene_id": "bfe671f6686ef56a", "pinned": true}"""
     return _told(db, db.scenes.pin(scene_id, pinned))
 
 

@@ -32,7 +32,9 @@ def topic_list(
     db: DB,
     *,
     scene_id: Annotated[str, Id("The scene.")],
-    depth: Annotated[int | None, Whole("Only topics at this depth: 1 stands alone or was fused, 4 is cold.", 1, 4)] = None,
+    depth: Annotated[
+        int | None, Whole("Only topics at this depth: 1 stands alone or was fused, 4 is cold.", 1, 4)
+    ] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
     newest_first: Newest = False,
@@ -85,14 +87,15 @@ def topic_refine(
 def topic_pin(
     host: Host, db: DB, *, topic_id: TopicId, pinned: Annotated[bool, Flag("False lets dreams at it again.")] = True
 ) -> Answer:
-    """Keep dreams from changing a topic, or let them again. Example: {"topic_id": "49db768bde0adba8", "pinned": true}"""
+    """Keep dreams from changing a topic, or let them again.
+    Example: {"topic_id": "49db768bde0adba8", "pinned": true}"""
     return _changed(db.topics.pin(topic_id, pinned))
 
 
 @operation("memhop_topic_delete", title="Erase a topic", scope=ADMIN, destructive=True, result=results.Deleted)
 def topic_delete(host: Host, db: DB, *, topic_id: TopicId, dry_run: DryRun = False) -> Answer:
-    """Erase a topic for good, with all it was fused from and every word that was said in it. Only when a person asks for
-    it; try it with dry_run first. Example: {"topic_id": "49db768bde0adba8", "dry_run": true}"""
+    """Erase a topic for good, with all it was fused from and every word that was said in it. Only when a person asks
+    for it; try it with dry_run first. Example: {"topic_id": "49db768bde0adba8", "dry_run": true}"""
     erased = db.topics.delete(topic_id, dry_run=dry_run)
     return {"ok": True} | erased.to_dict(), erased.reason
 

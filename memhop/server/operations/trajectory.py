@@ -108,7 +108,9 @@ def trajectory_stats(host: Host, db: DB, *, session_id: SessionId) -> Answer:
     return data, f"{found.steps} steps" + (f": {counts}" if counts else "")
 
 
-@operation("memhop_trajectory_delete", title="Delete the steps of a run", scope=WRITE, destructive=True, idempotent=True)
+@operation(
+    "memhop_trajectory_delete", title="Delete the steps of a run", scope=WRITE, destructive=True, idempotent=True
+)
 def trajectory_delete(host: Host, db: DB, *, session_id: SessionId) -> Answer:
     """Delete all steps of a run for good; cards made of them stay. Example: {"session_id": "run-7"}"""
     count = db.trajectory.delete(session_id)
@@ -142,6 +144,9 @@ def crystallize(host: Host, db: DB, *, session_id: SessionId, dry_run: DryRun = 
     done = db.crystallize(session_id, dry_run=dry_run)
     data = done.to_dict()
     data |= {"created_ids": data["created"], "reused_ids": data["reused"], "merged_ids": data["merged"]}
-    lines = [f"{one.action} {one_line(one.name, 80)} {one.capability_id or ''}: {one_line(one.reason)}" for one in done.details]
+    lines = [
+        f"{one.action} {one_line(one.name, 80)} {one.capability_id or ''}: {one_line(one.reason)}"
+        for one in done.details
+    ]
     head = f"{done.steps} steps read, {len(done.created)} cards {'would be ' if dry_run else ''}drafted"
     return data, "\n".join((head, *lines, *map(one_line, done.errors)))

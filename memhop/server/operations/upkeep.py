@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @operation("memhop_status", title="Status of the memory")
 def status(host: Host, db: DB) -> Answer:
-    """Look whether the memory is in order and whether a dream has something to do: use it when something seems wrong, or
-    before memhop_dream. For counts and sizes: memhop_stats. Example: {}"""
+    """Look whether the memory is in order and whether a dream has something to do: use it when something seems wrong,
+    or before memhop_dream. For counts and sizes: memhop_stats. Example: {}"""
     active = bool(db.scenes.list(fresh=True, limit=1).items)
     recovered = db.recovery
     pending = db.pending()
@@ -38,7 +38,11 @@ def status(host: Host, db: DB) -> Answer:
     said = [
         "opened clean" if recovered.clean else "damage was found when it was opened: whoever runs it: memhop verify",
         "there are active scenes" if active else "no scene is active",
-        *(f"{name}: {data[name]}" for name in ("writes_refused", "embedder_reason", "dream_error", "backup_error") if data[name]),
+        *(
+            f"{name}: {data[name]}"
+            for name in ("writes_refused", "embedder_reason", "dream_error", "backup_error")
+            if data[name]
+        ),
     ]
     return data, "; ".join(said)
 
@@ -67,7 +71,10 @@ def pending(host: Host, db: DB) -> Answer:
     """Look how many texts wait for the embedder, and how many turns for better keywords. Example: {}"""
     found = db.pending()
     why = f"; {found.last_reason}" if found.last_reason else ""
-    return found.to_dict(), f"{found.without_vector} texts have no vector, {found.keywords} turns wait for keywords{why}"
+    return (
+        found.to_dict(),
+        f"{found.without_vector} texts have no vector, {found.keywords} turns wait for keywords{why}",
+    )
 
 
 @operation("memhop_backfill", title="Work off what waits", scope=WRITE, result=results.BackfillReport)
@@ -79,13 +86,18 @@ def backfill(host: Host, db: DB, *, max_seconds: Seconds = 20.0) -> Answer:
     return done.to_dict(), f"{done.embedded} texts got vectors, {done.remaining} wait{why}"
 
 
-@operation("memhop_maintain", title="Retention", scope=ADMIN, destructive=True, idempotent=True, result=results.Maintained)
+@operation(
+    "memhop_maintain", title="Retention", scope=ADMIN, destructive=True, idempotent=True, result=results.Maintained
+)
 def maintain(host: Host, db: DB, *, dry_run: DryRun = False) -> Answer:
     """Send notes that are older than retention keeps them to the trash, and erase what was in the trash for too long;
     it happens by itself where retention is set up. Try it with dry_run. Example: {"dry_run": true}"""
     done = db.maintain(dry_run=dry_run)
     would = "would go" if dry_run else "went"
-    return done.to_dict(), f"{done.trashed_count} notes {would} to the trash, {done.erased_count} for good; {done.reason}"
+    return (
+        done.to_dict(),
+        f"{done.trashed_count} notes {would} to the trash, {done.erased_count} for good; {done.reason}",
+    )
 
 
 @operation("memhop_verify", title="Check the file", scope=ADMIN, result=results.Verified)
@@ -120,7 +132,9 @@ def events(
     since: Annotated[str | None, Text("`next` or a `number` of an earlier reply. Default: from the oldest.")] = None,
     limit: Annotated[int, Whole("Most events.", 1, 200)] = 30,
     project: Annotated[str | None, Text("Only of this project.")] = None,
-    types: Annotated[list[str] | None, Listed("Only of these types; note_* stands for all that begin so.", Text(""), 1)] = None,
+    types: Annotated[
+        list[str] | None, Listed("Only of these types; note_* stands for all that begin so.", Text(""), 1)
+    ] = None,
 ) -> Answer:
     """Look what has changed, in order, whoever changed it. Use it to catch up on what others wrote: keep `next` and ask
     again with it. Example: {"since": "412", "types": ["note_*"]}"""
