@@ -110,7 +110,7 @@ def knowledge_delete(host: Host, db: DB, *, id: GraphId) -> Answer:
     return deleted(db.knowledge.delete_graph(id), "graph")
 
 
-@operation("memhop_knowledge_import", title="Import knowledge", scope=WRITE)
+@operation("memhop_knowledge_import", title="Import knowledge", scope=WRITE, called={"graph": "domain"})
 def knowledge_import(
     host: Host,
     db: DB,

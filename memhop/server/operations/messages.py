@@ -121,7 +121,7 @@ def archive_list(
     return paged(page, older_names.message, _line, nothing="no messages")
 
 
-@operation("memhop_archive_append", title="Store messages", scope=WRITE)
+@operation("memhop_archive_append", title="Store messages", scope=WRITE, called={"items": "messages"})
 def archive_append(
     host: Host,
     db: DB,
