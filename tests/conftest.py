@@ -1,4 +1,4 @@
-"""`start` begins processes; none of them outlives its test."""
+"""`start` begins processes; none of them outlives its test. `large` is a memory in which everything is large."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.large_memory import Large, build
 from tests.support.processes import Starter, workers
 
 
@@ -13,3 +14,8 @@ from tests.support.processes import Starter, workers
 def start() -> Iterator[Starter]:
     with workers() as starter:
         yield starter
+
+
+@pytest.fixture(scope="session")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Large:
+    return build(tmp_path_factory.mktemp("large") / "large.meh")

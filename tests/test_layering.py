@@ -31,8 +31,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "core.backup", "core.disk", "core.lock", "core.restore", "core.side_files", "core.snapshot",
         }
     ),
+    "clients": frozenset({"common"}),
     "server": frozenset({"api", "common", "core.lock"}),
-    "cli": frozenset({"server", "api", "common", ""}),
+    "cli": frozenset({"server", "clients", "api", "common", ""}),
     "": frozenset({"api", "common", "models"}),  # memhop/__init__.py; "" also means the public names
 }  # fmt: skip
 TYPES_ONLY = {  # seen by the type checker alone

@@ -12,11 +12,11 @@ from memhop.api.note_changes import PURGED, Changes, wanted_fields
 from memhop.api.note_draft import link_type, links_of, tags_of
 from memhop.api.note_history import versions
 from memhop.common.clock import to_ms
-from memhop.common.config import LIMITS, check_choice, check_flag, check_int, check_names, check_project
+from memhop.common.config import LIMITS, check_choice, check_flag, check_int, check_name, check_names, check_project
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.common.ids import from_hex, to_hex
-from memhop.repo.l4_note import RELATED, Note
-from memhop.repo.record import Kind, Tier, linked_to
+from memhop.repo.l4_note import RELATED, Note, external_note
+from memhop.repo.record import Kind, Tier, linked_to, project_key
 
 _TIERS = {**{tier.label: tier for tier in Tier}, "all": None}
 _LINK_CHARS = 120  # shown of the other end of a link
@@ -30,9 +30,32 @@ class Notes(Namespace):
 
     # -- reading ---------------------------------------------------------------------------------------------
 
-    def get(self, id: str) -> results.Note:
-        """The note, whatever its tier. Raises NotFound, InvalidRequest."""
-        return self._convert(self._store.get(Note, from_hex(id)))
+    def get(self, id: str, *, project: str | None = None) -> results.Note:
+        """The note, whatever its tier.
+
+        Args:
+            project: It must be in this one. None: no matter.
+
+        Raises:
+            NotFound: no note has this id, or it is in another project. InvalidRequest: an argument does not do.
+        """
+        note = self._store.get(Note, from_hex(id))
+        if project is not None and project_key(note.project) != project_key(check_project(project)):
+            raise NotFound(f"note {to_hex(note.id)} is in the project {note.project!r}", field="project")
+        return self._convert(note)
+
+    def find(self, external_id: str, *, project: str = "default") -> results.Note | None:
+        """The note that the host, or what it was imported from, calls so in a project, whatever its tier.
+
+        Returns:
+            None: there is none.
+
+        Raises:
+            InvalidRequest: an argument does not do.
+        """
+        group = external_note(check_project(project), check_name(external_id, field="external_id"))
+        found = self._store.listed(Note, group, limit=1)
+        return self._convert(found[0][1]) if found else None
 
     def list(
         self,

@@ -2,9 +2,10 @@
 
 Three things are known again, line by line:
 
-    a line of a packed context      "[2026-03-14 18:05] Mara: The worktop came to … (3f0c52b1a09e77d4)", between its two
-                                    fence lines or alone, if the record it cites says that. Within a fence also where
-                                    that record is gone: what was erased does not come back by being quoted
+    a line of a packed context      "[2026-03-14 18:05] Mara: The worktop came to … (3f0c52b1a09e77d4)", also numbered,
+                                    between its two fence lines or alone, if the record it cites says that. Within a
+                                    fence also where that record is gone: what was erased does not come back by being
+                                    quoted
     the frame of a context          its two fence lines, and the one that counts what did not fit
     a line that is a note           after list marks and quotation marks, if all lines are
 
@@ -27,7 +28,7 @@ from memhop.repo.l4_note import Note
 from memhop.repo.record import Record
 
 _MARK: Final = OPEN.partition(">")[0] + ">"
-_CITED: Final = re.compile(r"\s*\[\d{4}-\d\d-\d\d \d\d:\d\d\] (.{1,}: .*) \(([0-9a-f]{16})\)\s*")
+_CITED: Final = re.compile(r"\s*(?:\d{1,4}\. )?\[\d{4}-\d\d-\d\d \d\d:\d\d\] (.{1,}: .*) \(([0-9a-f]{16})\)\s*")
 _HINT: Final = re.compile(r"\([0-9a-f]{16}\)")
 _COUNT: Final = re.compile(r"\s*\(\d{1,6} more hits? did not fit\)\s*")
 _LIST_MARK: Final = re.compile(r"\s*(?:[-*>•]\s+|\d{1,3}[.)]\s+)?[\"“]?")

@@ -102,28 +102,35 @@ class Summaries(Namespace):
         )
 
     def save(
-        self, project: str, text: str, *, tags: Iterable[str] = (), metadata: Mapping[str, Any] | None = None
+        self,
+        project: str,
+        text: str,
+        *,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        links: Iterable[str | Mapping[str, str] | tuple[str, str]] = (),
     ) -> results.Note:
         """Store a summary: a note of kind progressive_summary, which supersedes the newest one before it.
 
         Args:
             project: Whose summary.
             text: Any length a note may have; 200 to 500 words are of use.
-            tags, metadata: As for `remember`.
+            tags, metadata, links: As for `remember`.
 
         Raises:
-            InvalidRequest: an argument does not do.
+            InvalidRequest: an argument does not do. NotFound: a link names nothing.
         """
         labels = list(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else tags
-        given = {"project": project, "text": text, "tags": labels, "metadata": metadata}
+        linked = list(links) if isinstance(links, Iterable) and not isinstance(links, str | Mapping) else links
+        given = {"project": project, "text": text, "tags": labels, "metadata": metadata, "links": linked}
         values, redacted = self._db._guard.metadata(given, field="")
         name = check_project(values["project"])
         values |= {"kind": SUMMARY_KIND, "project": name}
         store = self._store
         with store.lock:
             before = latest(store, states(store, name))
-        if before is not None:
-            values["links"] = [(SUPERSEDES, to_hex(before.id))]
+        if before is not None and isinstance(linked, list):
+            values["links"] = [*values["links"], (SUPERSEDES, to_hex(before.id))]
         now = store.clock.now_ms()
         # The same words once more are a summary of their own: what was changed in between is known to be in it.
         drafts = [draft(values, now_ms=now, redacted=redacted)]

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     Embedder: TypeAlias = memhop.HashEmbedder | memhop.LocalEmbedder | memhop.OnnxEmbedder
 
 DEFAULT_FILE = Path("memory.meh")
+DEFAULT_ROOT = Path("memories")
 DEFAULT_WAIT_S = 10.0
 EMBEDDERS = ("none", "hash", "local", "minilm")
 ONNX_PREFIX = "onnx:"  # before the folder of a model
 
 FileOption = Annotated[
     Path, typer.Option("--file", "-f", metavar="PATH", help="The memory, a .meh file; default: see `memhop --help`.")
+]
+RootOption = Annotated[
+    Path, typer.Option("--root", metavar="FOLDER", help="The folder of the memories; one file per tenant.")
 ]
 WaitOption = Annotated[
     float,

@@ -26,6 +26,8 @@ from memhop.cli import (
     erase,
     facts,
     filling,
+    hook,
+    hook_command,
     instructions,
     knowledge,
     mcp,
@@ -37,6 +39,7 @@ from memhop.cli import (
     projects,
     scenes,
     serve,
+    token,
     topics,
     trajectory,
     transfer,
@@ -79,8 +82,10 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "verify": upkeep.verify,
     "repair": upkeep.repair,
     "compact": upkeep.compact,
-    "mcp": mcp.mcp,
     "serve": serve.serve,
+    "status": serve.status,
+    "stop": serve.stop,
+    "hook": hook_command.hook,
     "bench": bench.bench,
     "instructions": instructions.instructions,
     "completion": completion.completion,
@@ -100,6 +105,8 @@ _GROUPS: dict[str, Callable[[], typer.Typer]] = {
     "dreams": dreaming.build_group,
     "imports": transfer.build_group,
     "backup": backup.build_group,
+    "token": token.build_group,
+    "mcp": mcp.build_group,
     "models": models.build_group,
     "config": config.build_group,
 }
@@ -141,6 +148,8 @@ def _is_drawn() -> bool:
 
 def main() -> None:
     """Run the command line and exit; see `exit_codes`."""
+    if sys.argv[1:2] == ["hook"] and not {"--help", "-h"} & set(sys.argv):
+        hook.main(sys.argv[2:])  # it ends with 0 whatever is typed
     prepare_streams()
     completion.prepare()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memhop.cli import mcp_install
 from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, EmbedderOption, FileOption, WaitOption
 from memhop.cli.configuration import backups, chat_model, settings
 from memhop.cli.exit_codes import reporting
@@ -23,7 +25,17 @@ if TYPE_CHECKING:
 _COMPATIBLE = ("hemisphere",)
 
 
+def build_group() -> typer.Typer:
+    """The command, and those that set clients up for it."""
+    group = typer.Typer()
+    group.callback(invoke_without_command=True)(mcp)
+    for command in (mcp_install.install, mcp_install.uninstall, mcp_install.clients):
+        group.command(command.__name__)(command)
+    return group
+
+
 def mcp(
+    ctx: typer.Context,
     file: FileOption = DEFAULT_FILE,
     project: Annotated[
         str, typer.Option(metavar="NAME", help="Where notes belong and are looked for, when a call names no project.")
@@ -45,6 +57,8 @@ def mcp(
     It ends when the client does. The file is opened by the first call, and shared with whoever else has it open; if it
     is missing, locked or damaged, the tools say so and work as soon as that is mended.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     with reporting(as_json=False):
         if find_spec("mcp") is None:
             raise ConfigError("mcp is not installed", hint="pip install 'memhop[mcp]'")
@@ -67,6 +81,7 @@ def mcp(
     logging.basicConfig(
         stream=sys.stderr, level=logging.DEBUG if debug else logging.WARNING, format="memhop mcp: %(name)s: %(message)s"
     )
+    gc.disable()  # a sixth of the time until the first answer: what is being loaded stays
     from memhop import __version__
     from memhop.server.mcp.memory import Memory
     from memhop.server.mcp.stdio import serve
@@ -80,6 +95,8 @@ def mcp(
     def open_db(path: Path, create: bool) -> memhop.DB:
         return _opened(path, create, embedder=embedder, wait=wait, read_only=read_only)
 
+    gc.freeze()
+    gc.enable()
     serve(wire, Memory(path, open_db), shown, host=Host(local=True, project=named or None), version=__version__)
 
 

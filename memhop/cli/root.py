@@ -13,7 +13,7 @@ from memhop.cli.configuration import choose, defaults
 from memhop.cli.exit_codes import reporting
 from memhop.common.errors import InvalidRequest
 
-_WITHOUT_SETTINGS = frozenset({"config", "demo", "models", "completion", "instructions"})
+_WITHOUT_SETTINGS = frozenset({"config", "demo", "models", "completion", "instructions", "hook"})
 _ALL = "memhop.cli.arguments"  # where the context keeps what was typed
 
 

@@ -14,7 +14,7 @@
     │   └── WriteRefused       5009   an earlier write failed; reopen before writing again
     ├── Forbidden              4003   the caller may not do this
     ├── Busy                   6001   the server has too much to do; nothing was done, and later it may be
-    ├── Timeout                6002   the server did not finish in time; whether it was done shows only later
+    ├── TimedOut               6002   the server did not finish in time; whether it was done shows only later
     └── ProviderError          9000   an outside service failed; retrying may help
         ├── EmbedderError      9001
         └── ChatError          9002
@@ -195,7 +195,7 @@ class Busy(MemhopError):
     code = 6001
 
 
-class Timeout(MemhopError):
+class TimedOut(MemhopError):
     """The server did not finish in time, and goes on without the caller. Whether it was done shows only later."""
 
     code = 6002

@@ -41,12 +41,14 @@ class Loaded:
 
     Attributes:
         path: The file that was read, None if there is none.
+        named: Whether somebody named it, by an argument or by $MEMHOP_CONFIG.
         origins: "section.option" -> "default", the path of the file, or the name of the variable.
     """
 
     config: Config
     path: Path | None
     origins: Mapping[str, str]
+    named: bool = False
 
 
 def load_config(
@@ -92,7 +94,8 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any] | None, env: Mapping[s
     parts = {section: made(**values.get(section, {})) for section, made in SECTIONS.items()}
     for section, name, _ in options():
         origins.setdefault(f"{section}.{name}", "default")
-    return Loaded(Config(**parts, schemas=schemas), found, origins)
+    named = found is not None and (path is not None or bool(env.get("MEMHOP_CONFIG")))
+    return Loaded(Config(**parts, schemas=schemas), found, origins, named)
 
 
 def options() -> Iterator[tuple[str, str, Field[Any]]]:

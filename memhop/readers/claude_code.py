@@ -64,11 +64,11 @@ def _items(path: Path) -> Iterator[Item]:
         if "subagents" in PurePosixPath(member.name).parts[:-1]:
             yield Skipped(member.name, "a file of a sub-agent")
         else:
-            yield from _file(member)
+            yield from items_of(member)
 
 
-def _file(member: Member) -> Iterator[Item]:
-    """An answer waits for its further lines until somebody else is heard."""
+def items_of(member: Member) -> Iterator[Item]:
+    """What was said in one file. An answer waits for its further lines until somebody else is heard."""
     waiting: MessageItem | None = None
     texts: list[str] = []
     size = 0

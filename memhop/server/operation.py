@@ -6,14 +6,16 @@
         return db.notes.get(id).to_dict()
 
 The docstring is the description that models read: what it does, when to use it and when not, one example. The keywords
-are its parameters. What it returns is the data of the reply, or the data and a text; see `Reply`.
+are its parameters. What it returns is the data of the reply, or the data and a text, or the data and what makes a text
+of it once it is cut to its room; see `Reply`.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 READ, WRITE, ADMIN = "read", "write", "admin"  # what a token must allow
 SCOPES = (READ, WRITE, ADMIN)
-Answer: TypeAlias = "dict[str, Any] | tuple[dict[str, Any], str]"
+Answer: TypeAlias = "dict[str, Any] | tuple[dict[str, Any], str | Callable[[dict[str, Any]], str]]"
 
 
 class Host(NamedTuple):
@@ -59,6 +61,7 @@ class Operation:
         idempotent: Asking twice does what asking once does.
         result: The shape of the data, for output schemas; None: any object.
         structured: Whether clients get the data beside the text.
+        called: Argument of the call below -> parameter, where they differ, so that errors name the parameter.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Operation:
     idempotent: bool = False
     result: type[Result] | None = None
     structured: bool = True
+    called: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -88,18 +92,20 @@ class Operation:
             values, remarks = self.parameters.bind(arguments, session)
             return self._answer(host, db, values, remarks, room)
         except MemhopError as error:
+            if error.field:
+                error.field = re.sub(r"\w+", lambda word: self.called.get(word[0], word[0]), error.field)
             return told(error, local=host.local)
         except Exception as error:  # nothing an operation does may end the server
             return told(error, local=host.local)
 
     def _answer(self, host: Host, db: DB, values: dict[str, Any], remarks: tuple[str, ...], room: int) -> Reply:
-        texts: list[str] = []
+        texts: list[str | Callable[[dict[str, Any]], str]] = []
 
         def ask(limit: int | None) -> dict[str, Any]:
             answer = self.run(host, db, **(values if limit is None else values | {"limit": limit}))
             data, text = answer if isinstance(answer, tuple) else (answer, "")
             texts.append(text)
-            return data | ({"remarks": list(remarks)} if remarks else {})
+            return data | {"remarks": [*data.get("remarks", ()), *remarks]} if remarks else data
 
         limit = values.get("limit", self.parameters.defaults.get("limit"))
         if self.scope == READ and isinstance(limit, int):
@@ -107,8 +113,11 @@ class Operation:
         else:
             data, fits = fitted(ask(None), room)
             data = data if fits else without_items(data, room)
-        text = texts[-1] or compact(data)
-        if remarks and texts[-1]:
+        said = texts[-1]
+        text = said if isinstance(said, str) else said(data)
+        if not text:
+            text = compact(data)
+        elif remarks:
             text = f"{text}\n({'; '.join(remarks)})"
         if len(text) > room:
             text = f"{text[: room - 80].rstrip()}…\n[{len(text) - room + 80:,} characters were cut: ask for less]"
@@ -127,6 +136,7 @@ def operation(
     idempotent: bool | None = None,
     result: type[Result] | None = None,
     structured: bool = True,
+    called: Mapping[str, str] | None = None,
     table: dict[str, Operation] = TABLE,
 ) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
     """Make a function an operation; see the module.
@@ -141,13 +151,14 @@ def operation(
         table[name] = Operation(
             name=name,
             title=title,
-            about=inspect.cleandoc(run.__doc__ or ""),
+            about=re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(run.__doc__ or "")),  # lines are for the source
             run=run,
             scope=scope,
             destructive=destructive,
             idempotent=scope == READ if idempotent is None else idempotent,
             result=result,
             structured=structured,
+            called=called or {},
         )
         return run
 

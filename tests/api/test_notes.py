@@ -319,3 +319,27 @@ class TestListing:
             assert db.stats().commit == before + 1
             assert db.remember_many([]) == ()
             assert db.stats().commit == before + 1
+
+
+class TestFinding:
+    def test_by_the_name_the_host_gave(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            kept = db.remember("the pool", external_id="issue-7", project="Web")
+            db.remember("another pool", external_id="issue-7", project="shop")
+            db.notes.trash(kept.id)
+            found = db.notes.find("issue-7", project="web ")
+            assert found is not None
+            assert (found.id, found.tier) == (kept.id, "trashed")
+            assert db.notes.find("issue-8", project="web") is None
+            assert db.notes.find("issue-7") is None
+            with pytest.raises(InvalidRequest, match="external_id"):
+                db.notes.find("")
+
+    def test_an_id_of_another_project_is_not_found(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            kept = db.remember("the pool", project="Web")
+            assert db.notes.get(kept.id, project=" wEB").text == "the pool"
+            with pytest.raises(NotFound, match="is in the project 'Web'"):
+                db.notes.get(kept.id, project="shop")
+            with pytest.raises(InvalidRequest, match="project"):
+                db.notes.get(kept.id, project="")

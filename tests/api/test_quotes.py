@@ -38,6 +38,9 @@ def test_a_context_said_again_is_the_note_it_repeats(tmp_path: Path) -> None:
         for line in context.splitlines()[1:-1]:  # also without the fence
             again = db.remember(f"  {line} ")
             assert (again.created, again.quoted) == (False, 1)
+        for number, line in enumerate(context.splitlines()[1:-1], 1):  # also numbered
+            again = db.remember(f"{number}. {line}")
+            assert (again.created, again.quoted) == (False, 1)
         assert count(db) == 2
 
 

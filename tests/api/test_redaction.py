@@ -158,7 +158,7 @@ READERS = frozenset(
         "dreams.diff", "dreams.list", "dreams.show", "facts.get", "facts.history", "facts.list", "imports.list",
         "imports.show", "knowledge.edges", "knowledge.find", "knowledge.find_graph", "knowledge.get", "knowledge.graph",
         "knowledge.graphs", "knowledge.nodes", "knowledge.query", "knowledge.shortest_path", "knowledge.subgraph",
-        "notes.duplicates", "notes.get", "notes.history", "notes.links", "notes.list", "profile.brief",
+        "notes.duplicates", "notes.find", "notes.get", "notes.history", "notes.links", "notes.list", "profile.brief",
         "profile.get", "profile.history", "projects.count", "projects.list", "projects.schema", "scenes.context",
         "scenes.get", "scenes.list", "summary.check", "summary.latest", "topics.get", "topics.list", "topics.messages",
         "trajectory.read", "trajectory.sessions", "trajectory.stats",

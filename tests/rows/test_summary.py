@@ -326,3 +326,18 @@ def test_h17_open_and_settled_change_with_the_status(tmp_path: Path) -> None:
         db.checkpoint()
         reworked(db, "b", "it leaks", kind="bug", status="in_progress")
         assert db.brief().projects[0].open[0].newest[0].status == "in_progress"
+
+
+def test_h16_a_summary_may_say_what_it_is_made_of(tmp_path: Path) -> None:
+    with memory(tmp_path / "a.meh") as db:
+        bug = db.remember("crash", kind="bug", project="web")
+        first = db.summary.save("web", "one", links=[bug.id])
+        second = db.summary.save("web", "two", links=[("part_of", bug.id)])
+        assert (first.links, first.link_types) == ((bug.id,), ("related",))
+        assert set(zip(second.links, second.link_types, strict=True)) == {
+            (bug.id, "part_of"),
+            (first.id, "supersedes"),
+        }
+        for links in ("abc", [7]):
+            with pytest.raises(InvalidRequest, match="links"):
+                db.summary.save("web", "three", links=links)  # type: ignore[arg-type]

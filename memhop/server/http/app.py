@@ -31,13 +31,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memhop.common.errors import Busy, Forbidden, InvalidRequest, MemhopError
-from memhop.server.faults import told
+from memhop.common.errors import Busy, Forbidden, MemhopError
 from memhop.server.http.access import EVERY, Access
 from memhop.server.http.calls import Calls
 from memhop.server.http.limits import is_local
 from memhop.server.http.metrics import CONTENT_TYPE
 from memhop.server.http.names import check_tenant
+from memhop.server.http.responses import Refused, refusal_of
+from memhop.server.http.rest import wrong_method
 from memhop.server.mcp.guidance import instructions
 from memhop.server.mcp.protocol import build_server
 from memhop.server.operation import ADMIN, SCOPES, Operation
@@ -46,7 +47,6 @@ from memhop.server.reply import Reply
 log = logging.getLogger("memhop.server")
 MOST_SESSIONS = 1_000  # of older clients at a time, in all
 _LOOK_EVERY_S = 30.0  # at idle files, at most
-_STATUS: Mapping[type[MemhopError], int] = {Forbidden: 403, InvalidRequest: 422, Busy: 503}
 
 
 def build_app(
@@ -54,7 +54,7 @@ def build_app(
     tools: Mapping[str, Operation],
     *,
     gate: Callable[[ASGIApp], ASGIApp],
-    routes: Iterable[BaseRoute] = (),
+    routes: Iterable[BaseRoute],
     version: str,
     nonce: str = "",
     body_bytes: int = 4 << 20,
@@ -87,7 +87,9 @@ def build_app(
     async def metrics(request: Request) -> Response:
         access = access_of(request.scope)
         if access.tenant != EVERY or ADMIN not in access.scopes:
-            return refusal(Forbidden("metrics are of all tenants", hint="it needs a token for * with the scope admin"))
+            return refusal_of(
+                Forbidden("metrics are of all tenants", hint="it needs a token for * with the scope admin")
+            )
         return Response(calls.metrics.text(calls.now() | {"sse_sessions": sessions.count}), media_type=CONTENT_TYPE)
 
     @asynccontextmanager
@@ -122,13 +124,6 @@ def access_of(scope: Mapping[str, Any]) -> Access:
     return found
 
 
-def refusal(error: MemhopError) -> Response:
-    """An error as a response."""
-    status = _STATUS.get(type(error), 500)
-    headers = {"Retry-After": "1"} if status == 503 else None
-    return JSONResponse(told(error, local=False).data, status, headers)
-
-
 class _OfTenant:
     """An application for those whose token names the tenant of the path, and for nobody else.
 
@@ -140,20 +135,13 @@ class _OfTenant:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != self._method:
-            refused: Response = JSONResponse(
-                told(
-                    InvalidRequest("this path does not take it", field="method", allowed=self._method), local=False
-                ).data,
-                405,
-                {"Allow": self._method},
-            )
-            return await refused(scope, receive, send)
+            return await refusal_of(Refused(wrong_method(self._method)))(scope, receive, send)
         try:
             access, tenant = access_of(scope), check_tenant(scope["path_params"]["tenant"])
             if not any(access.allows(tenant, one) for one in SCOPES):
                 raise Forbidden("the token is not for this tenant")
         except MemhopError as error:
-            return await refusal(error)(scope, receive, send)
+            return await refusal_of(error)(scope, receive, send)
         return await self._app(scope, receive, send)
 
 
@@ -172,7 +160,9 @@ class _Sessions:
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The stream of a session."""
         if self.count >= MOST_SESSIONS:
-            return await refusal(Busy("too many sessions are open", hint="try again in a moment"))(scope, receive, send)
+            return await refusal_of(Busy("too many sessions are open", hint="try again in a moment"))(
+                scope, receive, send
+            )
         tenant = check_tenant(scope["path_params"]["tenant"])
         self.count += 1
         try:

@@ -51,7 +51,7 @@ _SAFE = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 _KNOWN = 10_000  # pairs of a peer and a token that was right
-_REMARK_S = 60.0  # at most one line of the audit file on guessed tokens in this time
+_REMARKS = 1 / 60  # lines of one sort per second in the log and the audit file, whatever strangers send
 _LINGER_S, _LINGER_BYTES = 0.5, 1024 * 1024  # read of a refused body, so that the answer is not lost with it
 
 
@@ -80,7 +80,7 @@ class Gate:
         audit: Audit | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._app, self._tokens, self._limits, self._audit, self._now = app, tokens, limits, audit, now
+        self._app, self._tokens, self._limits, self._audit = app, tokens, limits, audit
         self._hosts = head.LOOPBACK | {host.lower() for host in hosts}
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
         self._open = frozenset(open_paths)
@@ -88,7 +88,7 @@ class Gate:
         self._by_peer = Buckets(limits.peer_rate, limits.peer_burst, now=now)
         self._failures = Buckets(limits.failure_rate, limits.failure_burst, now=now)
         self._right: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._remarked = -_REMARK_S
+        self._remarks = Buckets(_REMARKS, 1, now=now)
         self._buffered = 0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -148,7 +148,8 @@ class Gate:
         try:
             access = self._tokens.check(secret)
         except MemhopError as error:
-            log.error("tokens: %s", error)
+            if not self._remarks.take("tokens"):
+                log.error("the tokens cannot be read: %s", error)
             return Refusal(503, "NoTokens", "the tokens of this server cannot be read, so that nobody is let in")
         known = access is not None and (peer, access.token) in self._right
         if not known and (wait := self._failures.wait(peer)):  # whether it was right is not told
@@ -168,8 +169,7 @@ class Gate:
             self._right.popitem(last=False)
 
     def _remark(self, peer: str) -> None:
-        if self._now() - self._remarked >= _REMARK_S:
-            self._remarked = self._now()
+        if not self._remarks.take("guess"):
             log.warning("somebody at %s sends wrong tokens", peer)
             if self._audit is not None:
                 self._audit.write("token.guess", access=None, tenant="", outcome="refused", detail={"peer": peer})

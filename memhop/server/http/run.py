@@ -10,6 +10,7 @@ its file in any case.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import socket
@@ -121,6 +122,11 @@ def serve(
         most=settings.listeners,
         most_per_tenant=settings.listeners_of_one,
     )
+
+    def ending() -> None:
+        listening.stop()
+        calls.stop(settings.stop_seconds)
+
     with claimed(root / STATE) as claim:
         app = build_app(
             calls,
@@ -157,29 +163,30 @@ def serve(
                 proxy_headers=False,  # or anybody on this machine could say to be anybody
                 backlog=_BACKLOG,
                 timeout_keep_alive=_KEEP_ALIVE_S,
-                timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
+                timeout_graceful_shutdown=math.ceil(settings.stop_seconds) + 1,  # all have their answer by then
                 h11_max_incomplete_event_size=limits.head_bytes,
             ),
-            listening.stop,
+            ending,
         )
         bound = _listen(settings.host, settings.port)
         host, port = bound.getsockname()[:2]
-        claim.publish(host, port)
-        tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
-        if tokens is not None and not known:
-            tell(f"nobody has a token yet: memhop token add NAME --root {root}")
-        if not local:
-            tell("what is sent to it can be read on the way: put a proxy with TLS in front of it")
-        audit.write("server.start", access=None, tenant="", detail={"pid": os.getpid(), "port": port})
         before = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH_S)
-        try:
-            server.run(sockets=[bound])
-        finally:
-            sys.setswitchinterval(before)
-            left = calls.close(settings.stop_seconds)
-            outcome = "gave up" if left else "done"
-            audit.write("server.stop", access=None, tenant="", outcome=outcome, detail={"left": left})
+        with server.capture_signals():  # from before anybody can know whom to send one
+            claim.publish(host, port)
+            audit.write("server.start", access=None, tenant="", detail={"pid": os.getpid(), "port": port})
+            tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
+            if tokens is not None and not known:
+                tell(f"nobody has a token yet: memhop token add NAME --root {root}")
+            if not local:
+                tell("what is sent to it can be read on the way: put a proxy with TLS in front of it")
+            sys.setswitchinterval(_SWITCH_S)
+            try:
+                server.run(sockets=[bound])
+            finally:
+                sys.setswitchinterval(before)
+                left = calls.close(0.0 if server.force_exit else settings.stop_seconds)
+                outcome = "gave up" if left else "done"
+                audit.write("server.stop", access=None, tenant="", outcome=outcome, detail={"left": left})
     if left:
         tell(f"{left} memories were still in use, and were left as they were")
         sys.stdout.flush()

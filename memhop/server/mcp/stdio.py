@@ -9,6 +9,7 @@ answered.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -31,6 +32,7 @@ from memhop.server.operation import READ, Host, Operation
 from memhop.server.reply import Reply
 
 GRACE_S: Final = 1.4  # for calls under way; clients kill what does not end within two seconds
+LAST_S: Final = 0.3  # for the errors that those get which did not finish
 END_S: Final = 2.5
 THREADS: Final = 16  # calls at once; more wait
 _NOT_YET: Final = "(The memory is empty so far: {} is made when something is stored.)"
@@ -57,11 +59,17 @@ async def _serve(wire: Wire, memory: Memory, tools: Mapping[str, Operation], *, 
     streams = Streams(wire)
     server = build_server(tools, caller(memory, host), instructions=instructions(tools), version=version)
     async with anyio.create_task_group() as tasks:
-        for work in (lambda: streams.read(GRACE_S), streams.write, lambda: _run(server, streams)):
-            tasks.start_soon(_until_end, work, ending)
+        served = asyncio.Event()
+        tasks.start_soon(_until_end, streams.read, (ending,))
+        tasks.start_soon(_until_end, streams.write, (ending,))
+        tasks.start_soon(_until_end, lambda: _run(server, streams), (ending, served))
         await ending.wait()
         threading.Thread(target=_leave_after, args=(END_S,), daemon=True).start()
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it warns of a client that is gone
         await streams.settle(GRACE_S)
+        streams.close()
+        with anyio.move_on_after(LAST_S):
+            await served.wait()
         tasks.cancel_scope.cancel()
     await anyio.to_thread.run_sync(memory.close, abandon_on_cancel=True)
 
@@ -92,14 +100,15 @@ async def _run(server: Server[Any], streams: Streams) -> None:
     await server.run(streams.incoming, streams.outgoing, server.create_initialization_options())
 
 
-async def _until_end(work: Callable[[], Awaitable[None]], ending: asyncio.Event) -> None:
-    """One part of the server. When it ends, for whatever reason, all of it does."""
+async def _until_end(work: Callable[[], Awaitable[None]], ends: tuple[asyncio.Event, ...]) -> None:
+    """One part of the server, and what is set when it ends, for whatever reason."""
     try:
         await work()
     except OSError:  # nobody reads what is written
         pass
     finally:
-        ending.set()
+        for end in ends:
+            end.set()
 
 
 def _watch(ending: asyncio.Event) -> None:

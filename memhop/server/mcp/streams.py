@@ -2,9 +2,6 @@
 
 Nobody waits for that thread at the end, since a read cannot be interrupted. Whatever comes, the server lives: a line
 that is no message is answered with an error, under the id it names if it names one, so that no client waits for ever.
-
-The end of the input is passed on only when all requests before it have been answered, or their time is up: what was
-piped in is answered whole.
 """
 
 from __future__ import annotations
@@ -57,8 +54,12 @@ class Streams:
                 self._settled.clear()
                 await self._settled.wait()
 
-    async def read(self, grace: float) -> None:
-        """Pass on what comes, until the client ends it and what it asked is answered, or `grace` seconds are over."""
+    def close(self) -> None:
+        """End the server of the protocol; what it has not answered it answers with an error."""
+        self._received.close()
+
+    async def read(self) -> None:
+        """Pass on what comes, until the client ends it."""
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
 
@@ -70,16 +71,15 @@ class Streams:
 
         threading.Thread(target=listen, name="memhop reader", daemon=True).start()
         await ended.wait()
-        await self.settle(grace)
-        await self._received.aclose()
 
     async def write(self) -> None:
         """Write what the server sends, until it ends. Raises OSError when nobody reads any more."""
-        async for sent in self._sent:
-            data = serialized(sent.message)
-            await anyio.to_thread.run_sync(write, self._wire.outgoing, data, abandon_on_cancel=True)
-            if isinstance(sent.message, types.JSONRPCResponse | types.JSONRPCError):
-                self._settle_one()
+        async with self._sent:
+            async for sent in self._sent:
+                data = serialized(sent.message)
+                await anyio.to_thread.run_sync(write, self._wire.outgoing, data, abandon_on_cancel=True)
+                if isinstance(sent.message, types.JSONRPCResponse | types.JSONRPCError):
+                    self._settle_one()
 
     async def _pass_on(self, found: types.JSONRPCMessage | Refusal) -> None:
         if isinstance(found, Refusal):
@@ -105,15 +105,19 @@ def parsed(line: bytes | None) -> types.JSONRPCMessage | Refusal:
     if line is None:
         return _refusal(None, types.INVALID_REQUEST, _TOO_LONG)
     try:
-        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if not isinstance(message, types.JSONRPCNotification):
+            return message
     except ValueError:
-        pass
+        message = None
     try:
         value = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return _refusal(None, types.PARSE_ERROR, "that is no JSON")
     if isinstance(value, list):
         return _refusal(None, types.INVALID_REQUEST, "this protocol has no batches: one message in each line")
+    if message is not None and "id" not in value:  # else it is a request with an id that cannot be one
+        return message
     id_ = value.get("id") if isinstance(value, dict) else None
     if isinstance(id_, bool) or not isinstance(id_, int | str):
         id_ = None

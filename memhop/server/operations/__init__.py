@@ -14,6 +14,7 @@ from memhop.server.operations import (  # noqa: F401  (they fill the table)
     profile,
     projects,
     recalling,
+    remembering,
     scenes,
     summary,
     topics,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from memhop.api import results
 from memhop.common.errors import InvalidRequest
 from memhop.server.operation import WRITE, Answer, Host, operation
-from memhop.server.operations.notes import LINK_TYPES, Cursor, NoteId, ProjectAsked
+from memhop.server.operations.notes import Cursor, NoteId, ProjectAsked
 from memhop.server.operations.recalling import ALL
+from memhop.server.operations.remembering import LINK_TYPES
 from memhop.server.parameters import Choice, Id, Whole
 from memhop.server.telling import changed, one_line, paged, present
 
@@ -45,7 +46,7 @@ def note_unlink(
     return changed(db.notes.unlink(id, target, type))
 
 
-@operation("memhop_note_links", title="Links of a note")
+@operation("memhop_note_links", title="Links of a note", result=results.Page)
 def note_links(
     host: Host,
     db: DB,
@@ -85,7 +86,7 @@ def _link_line(one: results.NoteLink) -> str:
     return f"{way} {one.id} ({one_line(one.kind)}{tier}) {one_line(one.text)}"
 
 
-@operation("memhop_note_duplicates", title="Notes that say the same")
+@operation("memhop_note_duplicates", title="Notes that say the same", result=results.Page)
 def note_duplicates(
     host: Host,
     db: DB,

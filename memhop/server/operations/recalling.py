@@ -22,7 +22,8 @@ _TIERS = ("active", "archived", "trashed", "all")
 _RANKING = frozenset(("ranks", "parts"))  # of a hit; told where it is to be explained
 
 ProjectsAsked = Annotated[
-    list[str] | None, Listed('Only these projects, and "universal". "*": all. Default: all.', Text(""), 1)
+    list[str] | None,
+    Listed('Only these projects, and "universal". "*": all. Default: that of the server, else all.', Text(""), 1),
 ]
 KindsAsked = Annotated[
     list[str] | None, Listed("Only notes of these kinds, such as decision, and facts (fact).", Text(""), 1)
@@ -38,7 +39,7 @@ UntilAsked = Annotated[int | datetime | None, Time("Only what is from before the
 TierAsked = Annotated[str, Choice("Which notes: active, put aside, in the trash, or all.", _TIERS)]
 
 
-@operation("memhop_recall", title="Recall")
+@operation("memhop_recall", title="Recall", result=results.Recall)
 def recall(
     host: Host,
     db: DB,
@@ -155,12 +156,14 @@ def why_not(
     return found.to_dict(), f"{place}: {found.reason}"
 
 
-@operation("memhop_brief", title="Brief")
+@operation("memhop_brief", title="Brief", result=results.Brief)
 def brief(
     host: Host,
     db: DB,
     *,
-    project: Annotated[str | None, Text('One project, in more detail. "*": all. Default: all.')] = None,
+    project: Annotated[
+        str | None, Text('One project, in more detail. "*": all. Default: that of the server, else all.')
+    ] = None,
     decisions: Annotated[int | None, Whole("Most decisions told of each project.", 0, 20)] = None,
     limit: Annotated[int, Whole("Most projects, those changed last first.", 1, 50)] = 5,
 ) -> Answer:
@@ -235,7 +238,7 @@ def _item_line(item: results.BriefItem) -> str:
     return f"    {item.id} {f'({one_line(item.status, 40)}) ' if item.status else ''}{one_line(item.title)}"
 
 
-@operation("memhop_about", title="All about one thing")
+@operation("memhop_about", title="All about one thing", result=results.About)
 def about(
     host: Host,
     db: DB,
@@ -286,4 +289,5 @@ def lookup(
 
 def _projects(given: list[str] | str | None) -> list[str] | str | None:
     """What recall takes: the project of the session comes as one text."""
-    return None if given is not None and ALL in given else given
+    every = given == ALL if isinstance(given, str | None) else ALL in given
+    return None if every else given
