@@ -176,7 +176,7 @@ def _judged(reply: Reply, route: Route) -> Reply:
     if reply.failed:
         return reply
     if route.method != "GET" and not data.get("dry_run"):
-        if data.get("deleted") is False:
+        if "deleted" in data and not data["deleted"]:
             return Reply(NotFound(reply.text or "there was no such thing").to_dict(), failed=True)
         if data.get("changed") is False or data.get("ok") is False:
             now = f"it is {data['tier']}, revision {data.get('rev')}" if data.get("tier") else None
