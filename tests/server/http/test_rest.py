@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from memhop.api import results
 from memhop.server.http.openapi import document
 from memhop.server.http.routes import PREFIX, ROUTES, Route
 from memhop.server.operation import READ
@@ -41,6 +42,7 @@ def test_every_operation_has_a_route_and_every_route_an_operation() -> None:
     assert OPERATIONS.keys() >= WITHOUT_ROUTE
     for route in ROUTES:
         assert {*route.in_path, *route.fixed} <= route.asks.parameters.kinds.keys(), route
+        assert (route.of is not None) == (route.asks.result is results.Page), route
     assert max(Counter((route.method, route.path) for route in ROUTES).values()) == 1
     assert max(Counter(route.name for route in ROUTES).values()) == 1
 
