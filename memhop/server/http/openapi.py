@@ -7,6 +7,7 @@ It says nothing but what the source of this version says. All the same a token i
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route as PathRoute
 
 from memhop.server.http import download, events
-from memhop.server.http.responses import JSON
+from memhop.server.http.responses import JSON, Endpoint
 from memhop.server.http.routes import BODIES, PREFIX, ROUTES, Route
 from memhop.server.http.shapes import schema_of
 from memhop.server.operation import ADMIN, READ
@@ -193,10 +194,13 @@ def _stream(about: str, media: str) -> dict[str, Any]:
 
 
 def openapi_route(version: str) -> PathRoute:
-    """Where to read it. `version` is that of MemHop."""
-    body = json.dumps(document(version), ensure_ascii=False, separators=(",", ":")).encode()
+    """Where to read it. It is made when it is first asked for. `version` is that of MemHop."""
+
+    @cache
+    def body() -> bytes:
+        return json.dumps(document(version), ensure_ascii=False, separators=(",", ":")).encode()
 
     async def read(request: Request) -> Response:
-        return Response(body, media_type=JSON)
+        return Response(body(), media_type=JSON)
 
-    return PathRoute(PATH, read, methods=["GET"])
+    return PathRoute(PATH, Endpoint({"GET": read}))
