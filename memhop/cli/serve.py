@@ -40,7 +40,7 @@ def serve(
         typer.Option(metavar="ORIGIN", help="A web page that may ask it, such as https://app.example."),
     ] = None,
     tools: Annotated[
-        str, typer.Option(metavar="SET", help="Shown over MCP: core, notes, full or hemisphere.")
+        str, typer.Option(metavar="SET", help="Shown over MCP: core (the default), notes, full or hemisphere.")
     ] = "",
     embedder: Annotated[
         str, typer.Option(metavar="NAME", help="none, hash, local, minilm or onnx:FOLDER, for all memories.")
