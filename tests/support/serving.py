@@ -72,7 +72,7 @@ def serving(folder: Path, *options: str, settings: Mapping[str, Any] | None = No
     root.mkdir(mode=0o700, exist_ok=True)
     lines = [f"{name} = {json.dumps(value)}" for name, value in (settings or {}).items()]
     config = folder / "settings.toml"
-    config.write_text("\n".join(["[server]", *lines, ""]))
+    config.write_text("\n".join(["[memory]", "wait = 0.5", "[server]", *lines, ""]))
     environment = {**os.environ, "MEMHOP_CONFIG": str(config), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "error", "-c", _PROGRAM, "serve", "--root", str(root), "--port", "0", *options]
     with (

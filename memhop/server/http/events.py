@@ -6,8 +6,9 @@
 
 `id` is the number of the event. A listener that comes back with it as `Last-Event-ID` (or ?since=) is told what it
 missed, from the log, however long ago that was; one that names none is told what happens from now on. Where some of it
-is gone, because the memory was compacted or restored, `event: gap` comes first: what was made of events had better be
-made anew. A comment comes when there was nothing else to say for a while, so that both sides notice a dead line.
+is gone, because the memory was compacted or restored, `event: gap` comes first, with where it begins now: what was made
+of events had better be made anew. A comment comes when there was nothing else to say for a while, so that both sides
+notice a dead line.
 
 Nobody is waited for: nothing more is read for a listener until it took what it was sent, and one that takes nothing for
 some time loses its connection (`connection.py`). Tokens are looked at again before anything is sent, so that one which
@@ -170,8 +171,8 @@ class Listening:
                     position = page.next
                     if not wish.allowed():
                         return
-                    if page.gap:
-                        yield b"event: gap\ndata: %s\n\n" % encoded({"next": str(page.next)})
+                    if page.gap is not None:
+                        yield b"id: %d\nevent: gap\ndata: %s\n\n" % (page.gap, encoded({"since": str(page.gap)}))
                     frames = [told.frame for told in page.events if wish.wanted(told.event)]
                     for at in range(0, len(frames), _AT_ONCE):
                         yield b"".join(frames[at : at + _AT_ONCE])

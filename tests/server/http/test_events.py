@@ -225,9 +225,11 @@ def test_what_compaction_took_is_a_gap(server: Server) -> None:
     assert client.post("/api/v1/maintenance/compact", json={}).status_code == 200
     with listening(client, last=number) as listener:
         gap = listener.next()
-        assert gap.kind == "gap"
+        assert (gap.kind, gap.data["since"]) == ("gap", gap.id)
         later = remember(client, "after")
         assert listener.texts(1) == [later]
+    with listening(client, last=gap.id) as listener:
+        assert listener.texts(1) == [later], "once is enough"
 
 
 def test_compaction_while_somebody_listens(server: Server) -> None:
@@ -240,6 +242,28 @@ def test_compaction_while_somebody_listens(server: Server) -> None:
         later = remember(client, "two")
         told = listener.next()
         assert (told.kind, told.data["id"]) == ("note_new", later), "nothing was missed, so that there is no gap"
+
+
+def test_a_memory_that_is_damaged_is_an_error_and_no_stream(server: Server) -> None:
+    server.path("damaged").write_bytes(b"no memory at all" * 1_000)
+    client = server.client("damaged")
+    for path in ("events", "export", "notes"):
+        with client.stream("GET", f"/api/v1/{path}") as found:
+            assert found.status_code == 500
+            assert json.loads(found.read())["error"] == "BadFormat"
+            assert str(server.root) not in found.text
+
+
+def test_a_memory_that_somebody_else_writes_can_be_listened_to(server: Server) -> None:
+    with DB.open(server.path("held"), create=True) as db:  # nobody else may write
+        client = server.client("held")
+        with listening(client) as listener:
+            busy = client.post("/api/v1/notes", json={"text": "not now"})
+            assert (busy.status_code, busy.json()["error"]) == (503, "Locked")
+            assert busy.headers["retry-after"]
+            assert str(server.root) not in busy.text
+            id_ = db.remember("written by who holds it").id
+            assert listener.texts(1) == [id_]
 
 
 def test_listening_keeps_no_memory_open(tmp_path: Path) -> None:
