@@ -11,7 +11,7 @@ from memhop.server.operations import older_names
 from memhop.server.operations.knowledge import deleted
 from memhop.server.operations.paging import Cursor, Limit
 from memhop.server.parameters import Choice, Flag, Listed, Table, Text, Whole
-from memhop.server.telling import one_line, paged
+from memhop.server.telling import fenced, one_line, paged
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -52,7 +52,8 @@ def capability_get(host: Host, db: DB, *, id: CardId, language: Language = None)
     card = db.capabilities.get(id, language=language)
     steps = [f"{step.get('ref')}: {step.get('action', '')}" for step in card.workflow.get("steps", ())]
     refs = [f"{one.get('type')} {one.get('name')} {one.get('ref')}" for one in card.resources]
-    return older_names.card(card), "\n".join((_line(card), card.trigger, *refs, *steps))
+    lines = (_line(card), *(one_line(line, 400) for line in (card.trigger, *refs, *steps) if line))
+    return older_names.card(card), fenced(lines)
 
 
 @operation("memhop_capability_list", title="List capability cards", result=results.Page)
@@ -90,7 +91,7 @@ def capability_match(
     found = db.capabilities.match(text, limit=limit, language=language)
     items = [one.to_dict() | {"card": older_names.card(one.card)} for one in found]
     lines = [f"{one.score:.2f} {_line(one.card)}" for one in found]
-    return {"items": items, "next": None}, "\n".join(lines) or "no card fits"
+    return {"items": items, "next": None}, fenced(lines) or "no card fits"
 
 
 @operation(

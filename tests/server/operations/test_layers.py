@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memhop import DB
+from memhop.common.errors import ChatError
+from memhop.server.faults import discreet
 from memhop.server.operation import ADMIN, READ, SCOPES, Host
 from memhop.server.operations import OPERATIONS
 from memhop.server.parameters import Fields, Id, Kind, Listed
 from memhop.server.reply import ROOM, size_of
 from tests.server.operations.layers import HOST, LATER, LAYERS, WORKING, Ids, ask, data_of, filled
-from tests.support.memories import NOW
+from tests.support.memories import NOW, memory
 
 HOSTILE: tuple[Any, ...] = (
     [], {}, 1.5, True, -1, 10**30, "", " ", "\ud800", "\x00", "x" * 300, "0123456789abcdeg", [[]], [None], {"x": None},
@@ -205,6 +207,52 @@ def test_status_and_stats_tell_no_paths_to_strangers(tmp_path: Path) -> None:
             reply = ask(db, name)
             assert "secret-place" not in json.dumps(reply.data) + reply.text, name
         assert data_of(db, "memhop_stats", Host(local=True))["path"].endswith("secret-place.meh")
+
+
+def test_why_something_failed_names_no_place_of_the_server(tmp_path: Path) -> None:
+    """Reasons come from the disk and from models, and go into reports that tenants read."""
+    for reason, told in (
+        ("cannot copy to /home/mara/x.meh: disk full", "cannot copy to …: disk full"),
+        ("cannot reach http://10.0.0.5:11434/api/embed (refused)", "cannot reach … (refused)"),
+        (r"C:\models\onnx failed", "… failed"),
+        ("~/models is damaged, and/or the model gave 3/4 of it", "… is damaged, and/or the model gave 3/4 of it"),
+        ("max_seconds is over", "max_seconds is over"),
+    ):
+        assert discreet(reason, local=False) == told
+        assert discreet(reason, local=True) == reason
+    assert discreet(None, local=False) is None
+    chat = Failing("the weights at /srv/models/a.onnx, asked over http://10.0.0.5/v1, are damaged")
+    with memory(tmp_path / "a.meh", durability="none", llm=chat) as db:
+        for number in range(12):
+            db.search(f"turn {number} about the hull of the boat", NOW - 1000 + number, session="s")
+        report = db.dream()
+        assert "/srv/models" in json.dumps(report.to_dict())
+        given = {"number": report.number}
+        for name, asked in (
+            ("memhop_dream_show", given),
+            ("memhop_dream_list", {}),
+            ("memhop_dream", {}),
+            ("memhop_backfill", {}),
+            ("memhop_pending", {}),
+            ("memhop_status", {}),
+            ("memhop_stats", {}),
+        ):
+            reply = ask(db, name, **asked)
+            assert "/srv/models" not in json.dumps(reply.data) + reply.text, name
+            assert "10.0.0.5" not in json.dumps(reply.data) + reply.text, name
+        assert "/srv/models" in ask(db, "memhop_dream_show", Host(local=True), **given).text
+
+
+class Failing:
+    """A chat model that never answers."""
+
+    name = "failing"
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def complete(self, system: str, user: str, *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Any:
+        raise ChatError(self._reason)
 
 
 def test_a_turn_keeps_its_ids_however_much_is_recalled(tmp_path: Path) -> None:
