@@ -104,7 +104,7 @@ def maintain(host: Host, db: DB, *, dry_run: DryRun = False) -> Answer:
     )
 
 
-@operation("memhop_verify", title="Check the file", scope=ADMIN, result=results.Verified)
+@operation("memhop_verify", title="Check the file", scope=ADMIN, reads=True, result=results.Verified)
 def verify(
     host: Host, db: DB, *, deep: Annotated[bool, Flag("Also build all indexes anew and compare them.")] = False
 ) -> Answer:
