@@ -74,7 +74,7 @@ def capability_list(
     page = db.capabilities.list(
         status=status, type=type, origin=origin, keyword=keyword or None, language=language, limit=limit, cursor=cursor
     )
-    return paged(page, older_names.card, _line, nothing="no cards")
+    return paged(page, _listed, _line, nothing="no cards")
 
 
 @operation("memhop_capability_match", title="Find a capability card")
@@ -89,7 +89,7 @@ def capability_match(
     """Find active cards that fit what you are about to do, best first. It counts no use: memhop_capability_usage does.
     Example: {"text": "read a file of this repository"}"""
     found = db.capabilities.match(text, limit=limit, language=language)
-    items = [one.to_dict() | {"card": older_names.card(one.card)} for one in found]
+    items = [one.to_dict() | {"card": _listed(one.card)} for one in found]
     lines = [f"{one.score:.2f} {_line(one.card)}" for one in found]
     return {"items": items, "next": None}, fenced(lines) or "no card fits"
 
@@ -173,6 +173,15 @@ def capability_delete(host: Host, db: DB, *, id: CardId) -> Answer:
     """Delete a card for good. To only stop offering it: memhop_capability_update with status deprecated.
     Example: {"id": "greet"}"""
     return deleted(db.capabilities.delete(id), "card")
+
+
+def _listed(card: results.Capability) -> dict[str, Any]:
+    """A card among others: of its resources and steps what they are, without what there is to know of them."""
+    data = older_names.card(card)
+    names = ("type", "name", "ref")
+    data["resources"] = [{name: one[name] for name in names if name in one} for one in card.resources]
+    data["workflow"] = {"steps": [{"ref": step.get("ref")} for step in card.workflow.get("steps", ())]}
+    return data
 
 
 def _told(card: results.Capability) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memhop.api import results
@@ -50,11 +51,19 @@ def dream_show(host: Host, db: DB, *, number: DreamNumber) -> Answer:
 
 
 @operation("memhop_dream_diff", title="Read what a dream changed", result=results.Page)
-def dream_diff(host: Host, db: DB, *, number: DreamNumber, limit: Limit = 20, cursor: Cursor = None) -> Answer:
+def dream_diff(
+    host: Host,
+    db: DB,
+    *,
+    number: DreamNumber,
+    records: Annotated[int, Whole("Most records shown of one change.", 1, 100)] = 5,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> Answer:
     """Read what a dream changed, each record before and after, before you take it back. Example: {"number": 3}"""
     return paged(
         db.dreams.diff(number, limit=limit, cursor=cursor),
-        results.DreamChange.to_dict,
+        lambda one: replace(one, records=one.records[:records]).to_dict(),
         lambda one: (
             f"{one.stage}: {one_line(one.why or 'what it was about was erased since')} ({one.records_in_all} records)"
         ),

@@ -51,6 +51,15 @@ def test_it_does_its_work(name: str, tmp_path: Path) -> None:
             assert db.stats().commit > before
 
 
+@pytest.mark.parametrize("name", sorted(WORKING))
+def test_it_answers_from_an_empty_memory(name: str, full: tuple[DB, Ids], tmp_path: Path) -> None:
+    """With what it makes, with nothing, or by saying that what was named is not there."""
+    with memory(tmp_path / "a.meh", durability="none") as empty:
+        reply = ask(empty, name, **WORKING[name](full[1]))
+        assert reply.text
+        assert not reply.failed or reply.data["error"] == "NotFound", reply.text
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_its_description_has_an_example_that_works(name: str) -> None:
     """For a model: what, when, and one call that passes the check of its arguments."""
