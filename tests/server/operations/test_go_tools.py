@@ -415,7 +415,10 @@ def test_nothing_said_could_be_deleted(tmp_path: Path) -> None:
         assert data_of(db, "memhop_topic_delete", topic_id=ids.topic)["erased"] == tried["erased"]
         data_of(db, "memhop_scene_delete", scene_id=ids.scene)
         assert ask(db, "memhop_scene_topics", scene_id=ids.scene).data["error"] == "NotFound"
-        assert ask(db, "memhop_archive_delete", id=ids.other_scene).data["error"] == "NotFound"
+        note = db.remember("a note is no message")
+        for other in (ids.other_scene, note.id):
+            assert ask(db, "memhop_archive_delete", id=other).data["error"] == "NotFound"
+        assert db.notes.get(note.id).text == note.text
 
 
 def test_unknown_arguments_were_ignored(tmp_path: Path) -> None:
