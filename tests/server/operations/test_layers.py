@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from memhop import DB
 from memhop.common.errors import ChatError
 from memhop.server.faults import discreet
+from memhop.server.http.shapes import schema_of
 from memhop.server.operation import ADMIN, READ, SCOPES, Host
 from memhop.server.operations import OPERATIONS
 from memhop.server.parameters import Fields, Id, Kind, Listed
@@ -35,7 +37,8 @@ def test_each_has_a_row() -> None:
 
 @pytest.mark.parametrize("name", sorted(WORKING))
 def test_it_does_its_work(name: str, tmp_path: Path) -> None:
-    """It answers, says something, and keeps to the room there is; what only reads writes nothing."""
+    """It answers in the shape that clients are told, says something, and keeps to the room there is; what only reads
+    writes nothing."""
     db, ids = filled(tmp_path / "a.meh")
     with db:
         before = db.stats().commit
@@ -45,6 +48,7 @@ def test_it_does_its_work(name: str, tmp_path: Path) -> None:
         assert reply.text
         assert size_of(reply.data) <= ROOM
         assert len(reply.text) <= ROOM
+        Draft202012Validator(schema_of(OPERATIONS[name].result)).validate(reply.data)
         if OPERATIONS[name].reads:
             assert db.stats().commit == before
         elif name not in IDLE:
