@@ -130,7 +130,8 @@ def export(
 ) -> Answer:
     """Read the records of all layers, page by page, as an export has them: the first page's `header`, then each of
     `items`, one line of JSON each, are a file that memhop_import takes. For a whole memory, `memhop export` where the
-    server runs, or the download of the REST interface, is the way: a page costs as much as all before it. Example: {"project": "boat"}"""
+    server runs, or the download of the REST interface, is the way: a page costs as much as all before it.
+    Example: {"project": "boat"}"""
     window = _Window(cursor, max_chars)
     with suppress(_EnoughError):
         db.export(window, project=asked(project))  # type: ignore[arg-type]  # it only ever writes
