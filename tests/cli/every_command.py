@@ -79,7 +79,6 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "links": ("{pinned}",),
     "list": ("--tier", "all"),
     "maintain": ("--dry-run",),
-    "mcp": None,
     "messages append": (WORDS,),
     "messages list": (),
     "messages show": ("{message}",),

@@ -111,7 +111,9 @@ def key_of(item: Any) -> Any:
     """What an item is known by."""
     if not isinstance(item, dict):
         return item
-    names = [name for name in ("id", "seq", "number", "rev", "name", "session", "project") if item.get(name) is not None]
+    names = [
+        name for name in ("id", "seq", "number", "rev", "name", "session", "project") if item.get(name) is not None
+    ]
     return tuple((name, item[name]) for name in names[:2])
 
 
