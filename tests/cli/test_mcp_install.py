@@ -220,7 +220,7 @@ def test_what_the_client_wrote_meanwhile_stays(place: Place) -> None:
 def test_two_memories_in_one_client(place: Place) -> None:
     path = place.file("cursor")
     path.parent.mkdir()
-    path.write_text("{ /* mine */ }")
+    path.write_text("{ }")
     assert place.run("mcp", "install", "cursor", "--yes").code == 0
     assert place.run("mcp", "install", "cursor", "--name", "work", "--file", "work.meh", "--yes").code == 0
     servers = json.loads(place.file("cursor").read_text())["mcpServers"]
@@ -228,7 +228,7 @@ def test_two_memories_in_one_client(place: Place) -> None:
     assert place.run("mcp", "uninstall", "cursor", "--yes").code == 0
     assert set(json.loads(place.file("cursor").read_text())["mcpServers"]) == {"work"}
     assert place.run("mcp", "uninstall", "cursor", "--name", "work", "--yes").code == 0
-    assert place.every_file() == {str(path): b"{ /* mine */ }"}
+    assert place.every_file() == {str(path): b"{ }"}
 
 
 def test_installs_at_once_do_not_lose_each_other(place: Place) -> None:
