@@ -109,7 +109,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     if arguments[:1] == [STORE]:
         from memhop.cli.hook_store import store
 
-        store(Call.of(arguments[1:]))
+        store(arguments[1:])
     answer = _Answer(arguments)
     threading.Thread(target=answer.end_at, args=(started + DEADLINE_S,), daemon=True).start()
     try:
@@ -122,8 +122,10 @@ def main(arguments: Sequence[str]) -> NoReturn:
 def _answered(arguments: Sequence[str]) -> tuple[str, str]:
     call = Call.of(arguments)
     payload = read_input(0)
-    from memhop.cli.hook_events import answer
+    from memhop.cli.hook_events import answer, store_apart, stores
 
+    if stores(call, payload):
+        store_apart(call, payload)  # first: it must not be lost where finding an answer takes too long
     return answer(call, payload)
 
 

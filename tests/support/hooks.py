@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from memhop.cli.hook import Call
+from memhop.cli.hook_events import answer, stores
+from memhop.cli.hook_store import store_event
 from tests.cli.running import environment
 from tests.support.processes import until
 
@@ -83,13 +86,19 @@ class Client:
                 with suppress(BrokenPipeError):
                     process.stdin.close()
 
-    def in_time(self, event: str, payload: Mapping[str, Any], *options: str, open_input: bool = False) -> Ended:
-        """Run a hook, again if it came to no end in its time: other tests may have the machine."""
-        for _ in range(30):
-            ran = self.hook(event, payload, *options, open_input=open_input)
-            if "not done within" not in ran.err:
-                return ran
-        raise AssertionError(f"{event} is never done in time")
+    def tell(self, event: str, payload: Mapping[str, Any], *options: str) -> Ended:
+        """What the hook would answer, in this process, in its own time."""
+        text, complaint = answer(self._call(event, options), dict(payload))
+        return Ended(0, text, complaint, 0.0)
+
+    def say(self, event: str, payload: Mapping[str, Any], *options: str) -> None:
+        """Do what the hook leaves to another process, in this one, if there is anything to be done."""
+        call = self._call(event, options)
+        if stores(call, dict(payload)):
+            store_event(call, dict(payload))
+
+    def _call(self, event: str, options: tuple[str, ...]) -> Call:
+        return Call.of((event, "--client", self.name, "--file", str(self.memory), *options))
 
     def left(self) -> list[int]:
         """The processes that this client's hooks have left."""
