@@ -19,7 +19,7 @@ from tests.clients.jsonc_texts import documents
 
 ENTRY = {"command": "/opt/memhop", "args": ["mcp", "--file", "/home/ada/é.meh"], "env": {}}
 PATH = ("mcpServers", "memhop")
-checked = settings(max_examples=120, derandomize=True, deadline=None)
+checked = settings(max_examples=60, derandomize=True, deadline=None)
 
 
 def said(text: str) -> Any:
