@@ -203,7 +203,7 @@ class Capabilities(Namespace):
             if patch:
                 fits = cards.checked(cards.definition(card) | patch)
                 if fits.remarks:
-                    raise InvalidRequest(fits.remarks[0], allowed="what a card has")
+                    raise InvalidRequest("it is not known", field=fits.remarks[0].split()[0], allowed="what a card has")
                 changed = redefined(card, fits.card)
             return changed if status is None else _with_status(changed, status)
 

@@ -58,6 +58,7 @@ _BEGIN = json.dumps({"format": FORMAT}, separators=(",", ":")).encode()[:-1]  # 
 _OWN = (".lock", ".new", ".compact", ".restore", ".preview")  # suffixes of files that belong to a memory
 _CHUNK = 1024 * 1024
 _EXPORTED = [kind for kind in Kind if kind < Kind.SPACE]
+KINDS = tuple(map(kind_name, _EXPORTED))  # of records, in the order in which they stand in an export
 _OF_A_PROJECT = (Kind.SCENE, Kind.TOPIC, Kind.MESSAGE, Kind.NOTE)
 _BELONGS = (Kind.ENGRAM, Kind.HYPEREDGE, Kind.FACT, Kind.NOTE_REVISION, Kind.USAGE)  # to those, if to nothing else
 _TELL_EVERY = 1_000

@@ -36,6 +36,10 @@ def build_group() -> typer.Typer:
 
 def list_messages(
     session: Annotated[str | None, typer.Option(metavar="NAME", help="Only this session.")] = None,
+    topic: Annotated[str | None, typer.Option(metavar="ID", help="Only what was said in this topic.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="ISO", help="Only from then on.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="ISO", help="Only from before then.")] = None,
+    holding: Annotated[str | None, typer.Option(metavar="TEXT", help="Only with this in the text.")] = None,
     oldest: Annotated[bool, typer.Option("--oldest", help="The oldest first.")] = False,
     limit: LimitOption = DEFAULT_PAGE,
     cursor: CursorOption = None,
@@ -45,7 +49,16 @@ def list_messages(
     """Messages, the newest first. Exit code 1: there are none."""
     run(
         Call("messages list", file, as_json),
-        lambda db: db.archive.list(session=session, limit=limit, cursor=cursor, newest_first=not oldest),
+        lambda db: db.archive.list(
+            session=session,
+            topic_id=None if topic is None else whole_id(db, topic, "topic"),
+            since=parse_time(since, field="--since"),
+            until=parse_time(until, field="--until"),
+            keyword=holding,
+            limit=limit,
+            cursor=cursor,
+            newest_first=not oldest,
+        ),
         show_page(("id", "when", "who", "text"), _row),
         found=lambda page: page.items,
         nothing="no messages",

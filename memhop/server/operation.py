@@ -13,8 +13,9 @@ of it once it is cut to its room; see `Reply`.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -60,6 +61,7 @@ class Operation:
         idempotent: Asking twice does what asking once does.
         result: The shape of the data, for output schemas; None: any object.
         structured: Whether clients get the data beside the text.
+        called: Argument of the call below -> parameter, where they differ, so that errors name the parameter.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Operation:
     idempotent: bool = False
     result: type[Result] | None = None
     structured: bool = True
+    called: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -89,6 +92,8 @@ class Operation:
             values, remarks = self.parameters.bind(arguments, session)
             return self._answer(host, db, values, remarks, room)
         except MemhopError as error:
+            if error.field:
+                error.field = re.sub(r"\w+", lambda word: self.called.get(word[0], word[0]), error.field)
             return told(error, local=host.local)
         except Exception as error:  # nothing an operation does may end the server
             return told(error, local=host.local)
@@ -100,7 +105,7 @@ class Operation:
             answer = self.run(host, db, **(values if limit is None else values | {"limit": limit}))
             data, text = answer if isinstance(answer, tuple) else (answer, "")
             texts.append(text)
-            return data | ({"remarks": list(remarks)} if remarks else {})
+            return data | {"remarks": [*data.get("remarks", ()), *remarks]} if remarks else data
 
         limit = values.get("limit", self.parameters.defaults.get("limit"))
         if self.scope == READ and isinstance(limit, int):
@@ -131,6 +136,7 @@ def operation(
     idempotent: bool | None = None,
     result: type[Result] | None = None,
     structured: bool = True,
+    called: Mapping[str, str] | None = None,
     table: dict[str, Operation] = TABLE,
 ) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
     """Make a function an operation; see the module.
@@ -145,13 +151,14 @@ def operation(
         table[name] = Operation(
             name=name,
             title=title,
-            about=inspect.cleandoc(run.__doc__ or ""),
+            about=re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(run.__doc__ or "")),  # lines are for the source
             run=run,
             scope=scope,
             destructive=destructive,
             idempotent=scope == READ if idempotent is None else idempotent,
             result=result,
             structured=structured,
+            called=called or {},
         )
         return run
 

@@ -62,5 +62,5 @@ def toolset(name: str) -> Mapping[str, Operation]:
         return HEMISPHERE
     from memhop.server.operations import OPERATIONS
 
-    names = {"core": CORE, "notes": NOTES}.get(name, tuple(OPERATIONS))
-    return {one: OPERATIONS[one] for one in names if one in OPERATIONS}
+    names = {"core": CORE, "notes": NOTES}.get(name, dict.fromkeys((*NOTES, *OPERATIONS)))
+    return {one: OPERATIONS[one] for one in names}

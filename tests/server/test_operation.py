@@ -116,6 +116,17 @@ def test_a_remark_is_in_the_data_and_in_the_text() -> None:
     assert reply.text == "up to 5\n(limit 7 was lowered to 5)"
 
 
+def test_a_remark_stands_beside_those_of_the_result() -> None:
+    def run(host: Host, db: DB, *, limit: Annotated[int, Whole("Most.", 1, 5)] = 2) -> Answer:
+        """Move."""
+        return {"remarks": ["a kind is not known there"]}
+
+    assert made(run).call(REMOTE, ANY_DB, {"limit": 7}).data["remarks"] == [
+        "a kind is not known there",
+        "limit 7 was lowered to 5",
+    ]
+
+
 def test_the_project_of_the_server_stands_for_none(tmp_path: Path) -> None:
     def run(host: Host, db: DB, *, project: Annotated[str | None, Text("Where.")] = None) -> Answer:
         """Tell."""

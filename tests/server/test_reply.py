@@ -64,7 +64,17 @@ def test_what_cannot_be_asked_for_in_parts_loses_items_and_says_how_many() -> No
     found = within(lambda limit: {"nodes": [{"id": f"{number:016x}"} for number in range(500)]}, ROOM, None)
     assert len(found["nodes"]) + found["cut"]["items"] == 500
     assert size_of(found) <= ROOM
-    found = without_items({"metadata": {f"key {number}": number for number in range(9000)}}, ROOM)
+    table = without_items({"metadata": {f"key {number}": number for number in range(9000)}}, ROOM)
+    assert len(table["metadata"]) + table["cut"]["items"] == 9000
+    assert len(table["metadata"]) > 100
+
+
+def test_ids_stay_where_nothing_else_can() -> None:
+    nested: Any = "x" * 100
+    for _ in range(9):
+        nested = {"a": nested, "b": nested, "c": nested}
+    found = without_items({"topic_id": "i" * 16, "ok": True, "metadata": nested}, ROOM)
+    assert (found["topic_id"], found["ok"]) == ("i" * 16, True)
     assert found["cut"]["everything"]
 
 

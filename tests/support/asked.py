@@ -67,7 +67,7 @@ NOTES: dict[str, Row] = {
     "memhop_note_list": _nothing,
     "memhop_note_update": _note(20, text="other words"),
     "memhop_note_history": lambda w: {"id": w.note},
-    "memhop_note_revert": lambda w: {"id": w.note, "rev": 2},
+    "memhop_note_revert": lambda w: {"id": w.note, "rev": w.rev},
     "memhop_note_archive": _note(21),
     "memhop_note_unarchive": _note(21),
     "memhop_forget": _note(22),

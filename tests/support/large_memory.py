@@ -25,11 +25,13 @@ _CONFIG = Config(secrets=SecretsSection(policy="allow"), notes=NotesSection(quot
 
 
 class Large(NamedTuple):
-    """Where it is, and the ids of what is in it. `project` has the most notes, `note` the most links and revisions."""
+    """Where it is, and the ids of what is in it. `project` has the most notes, `note` the most links and revisions,
+    `rev` is an older one of them."""
 
     path: Path
     project: str
     note: str
+    rev: int
     others: tuple[str, ...]
     archived: str
     trashed: str
@@ -115,6 +117,7 @@ def build(path: Path) -> Large:
             path=path,
             project="p000",
             note=note,
+            rev=db.notes.history(note).items[2].rev,
             others=tuple(ids[1:400]),
             archived=archived,
             trashed=trashed,

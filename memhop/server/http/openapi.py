@@ -28,7 +28,7 @@ _ERRORS = {
     "403": "The token does not allow it.",
     "404": "There is no such thing.",
     "408": "The request came too slowly.",
-    "409": "It was changed meanwhile, or is already as it was asked to be. Nothing was written.",
+    "409": "It was changed meanwhile, is already as asked, or the server is not set up for it. Nothing was written.",
     "413": "The request is too large.",
     "414": "The address is too long.",
     "415": "The body must be application/json.",

@@ -16,7 +16,8 @@ from memhop.server.reply import Reply
 JSON = "application/json"
 _LATER = {"Retry-After": "1"}  # seconds
 _STATUS: Mapping[str, int] = {  # what is not here is a fault of ours, or of the disk: 500
-    "Forbidden": 403, "NotFound": 404, "Conflict": 409, "InvalidRequest": 422,
+    "Forbidden": 403, "NotFound": 404, "Conflict": 409, "ConfigError": 409, "VectorSpaceMismatch": 409,
+    "InvalidRequest": 422,
     "ProviderError": 502, "EmbedderError": 502, "ChatError": 502,
     "Busy": 503, "Locked": 503, "Closed": 503, "TimedOut": 504,
 }  # fmt: skip

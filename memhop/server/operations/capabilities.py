@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memhop.api import results
+from memhop.common.errors import InvalidRequest
 from memhop.server.operation import WRITE, Answer, Host, operation
 from memhop.server.operations import older_names
 from memhop.server.operations.knowledge import deleted
@@ -35,12 +36,16 @@ def capability_import(
     It is active at once; the same document again changes nothing, another of its name replaces what the card says.
     Example: {"document": {"format": "memhop-capability/v2", "name": "greet", "type": "skill", "summary": "How to
     greet", "resources": [{"type": "skill", "name": "greet", "ref": "skills/greet.md"}]}}"""
-    (done,) = db.capabilities.import_(document).cards
+    try:
+        (done,) = db.capabilities.import_(document).cards
+    except InvalidRequest as error:
+        error.field = f"document.{error.field}" if error.field else "document"
+        raise
     data = older_names.card(done.card) | {"ok": True, "action": done.action, "left_out": list(done.remarks)}
     return data, "; ".join((f"{done.action}: {_line(done.card)}", *done.remarks))
 
 
-@operation("memhop_capability_get", title="Read a capability card", result=results.Capability)
+@operation("memhop_capability_get", title="Read a capability card", result=results.Capability, called={"name": "id"})
 def capability_get(host: Host, db: DB, *, id: CardId, language: Language = None) -> Answer:
     """Read one card whole before you do what it describes: its resources, steps and record.
     Example: {"id": "memhop-guide"}"""
@@ -89,7 +94,12 @@ def capability_match(
 
 
 @operation(
-    "memhop_capability_activate", title="Activate a card", scope=WRITE, idempotent=True, result=results.Capability
+    "memhop_capability_activate",
+    title="Activate a card",
+    scope=WRITE,
+    idempotent=True,
+    result=results.Capability,
+    called={"name": "id"},
 )
 def capability_activate(host: Host, db: DB, *, id: CardId) -> Answer:
     """Offer a draft, or again a deprecated card, from now on. Only when a person has looked at it and agrees.
@@ -97,7 +107,13 @@ def capability_activate(host: Host, db: DB, *, id: CardId) -> Answer:
     return _told(db.capabilities.activate(id))
 
 
-@operation("memhop_capability_usage", title="Count a use of a card", scope=WRITE, result=results.Capability)
+@operation(
+    "memhop_capability_usage",
+    title="Count a use of a card",
+    scope=WRITE,
+    result=results.Capability,
+    called={"name": "id"},
+)
 def capability_usage(
     host: Host, db: DB, *, id: CardId, success: Annotated[bool, Flag("Whether it went well.")]
 ) -> Answer:
@@ -106,7 +122,14 @@ def capability_usage(
     return _told(db.capabilities.record_usage(id, success))
 
 
-@operation("memhop_capability_update", title="Change a card", scope=WRITE, idempotent=True, result=results.Capability)
+@operation(
+    "memhop_capability_update",
+    title="Change a card",
+    scope=WRITE,
+    idempotent=True,
+    result=results.Capability,
+    called={"name": "id"},
+)
 def capability_update(
     host: Host,
     db: DB,
@@ -137,7 +160,14 @@ def capability_update(
     return _told(card)
 
 
-@operation("memhop_capability_delete", title="Delete a card", scope=WRITE, destructive=True, idempotent=True)
+@operation(
+    "memhop_capability_delete",
+    title="Delete a card",
+    scope=WRITE,
+    destructive=True,
+    idempotent=True,
+    called={"name": "id"},
+)
 def capability_delete(host: Host, db: DB, *, id: CardId) -> Answer:
     """Delete a card for good. To only stop offering it: memhop_capability_update with status deprecated.
     Example: {"id": "greet"}"""

@@ -18,7 +18,7 @@ Seconds = Annotated[float, Number("Stop after about so many seconds; the next ca
 DreamNumber = Annotated[int, Whole("The dream, as memhop_dream_list counts them.", 1, 2**53)]
 
 
-@operation("memhop_dream", title="Consolidate", scope=WRITE, result=results.DreamReport)
+@operation("memhop_dream", title="Consolidate", scope=WRITE, result=results.DreamReport, called={"scene": "scene_id"})
 def dream(
     host: Host,
     db: DB,

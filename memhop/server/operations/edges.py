@@ -21,7 +21,7 @@ EdgeKinds = Annotated[
 ]
 
 
-@operation("memhop_knowledge_subgraph", title="Read what is around a node")
+@operation("memhop_knowledge_subgraph", title="Read what is around a node", called={"relations": "edge_kinds"})
 def knowledge_subgraph(
     host: Host,
     db: DB,
@@ -45,7 +45,7 @@ def knowledge_subgraph(
     return data, "\n".join((head, *map(line_of_node, found.nodes), *map(_line, found.edges)))
 
 
-@operation("memhop_knowledge_path", title="Find a way between two nodes")
+@operation("memhop_knowledge_path", title="Find a way between two nodes", called={"relations": "edge_kinds"})
 def knowledge_path(
     host: Host,
     db: DB,

@@ -46,7 +46,7 @@ def note_unlink(
     return changed(db.notes.unlink(id, target, type))
 
 
-@operation("memhop_note_links", title="Links of a note")
+@operation("memhop_note_links", title="Links of a note", result=results.Page)
 def note_links(
     host: Host,
     db: DB,
@@ -86,7 +86,7 @@ def _link_line(one: results.NoteLink) -> str:
     return f"{way} {one.id} ({one_line(one.kind)}{tier}) {one_line(one.text)}"
 
 
-@operation("memhop_note_duplicates", title="Notes that say the same")
+@operation("memhop_note_duplicates", title="Notes that say the same", result=results.Page)
 def note_duplicates(
     host: Host,
     db: DB,

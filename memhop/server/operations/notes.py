@@ -35,7 +35,7 @@ Cursor = Annotated[str | None, Text("`next` of the page before, with the same ot
 ProjectAsked = Annotated[str | None, Text('Only this project. "*": all. Default: that of the server, else all.')]
 
 
-@operation("memhop_note_get", title="Read a note")
+@operation("memhop_note_get", title="Read a note", result=results.Note)
 def note_get(
     host: Host,
     db: DB,
@@ -99,7 +99,7 @@ def _beginning(metadata: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-@operation("memhop_note_list", title="List notes")
+@operation("memhop_note_list", title="List notes", result=results.Page)
 def note_list(
     host: Host,
     db: DB,
@@ -164,7 +164,7 @@ def note_update(
     source: Annotated[str | None, Text('Another source; "": none.', 0)] = None,
     at: Annotated[int | datetime | None, Time("When it was so.")] = None,
     expected_rev: Annotated[
-        int | None, Whole("The revision you have seen: if there is a newer one, nothing is changed.", 1, 2**53)
+        int | None, Whole("The revision you have seen: if there is a newer one, nothing is changed.", 1, 1_000_000_000)
     ] = None,
     replace_metadata: Annotated[bool, Flag("The metadata takes the place of what it has.")] = False,
 ) -> Answer:
@@ -188,7 +188,7 @@ def note_update(
     return changed(done)
 
 
-@operation("memhop_note_history", title="History of a note")
+@operation("memhop_note_history", title="History of a note", result=results.Page)
 def note_history(
     host: Host,
     db: DB,
@@ -222,9 +222,9 @@ def note_revert(
     db: DB,
     *,
     id: NoteId,
-    rev: Annotated[int, Whole("A revision that memhop_note_history tells.", 1, 2**53)],
+    rev: Annotated[int, Whole("A revision that memhop_note_history tells.", 1, 1_000_000_000)],
     expected_rev: Annotated[
-        int | None, Whole("The revision you have seen: if there is a newer one, nothing is changed.", 1, 2**53)
+        int | None, Whole("The revision you have seen: if there is a newer one, nothing is changed.", 1, 1_000_000_000)
     ] = None,
 ) -> Answer:
     """Undo changes of a note: it gets the words, kind, status, tags, metadata and links of an earlier revision, as a

@@ -17,7 +17,7 @@ _NAMED = 20  # ids and single notes that a reply lists; how many there are is co
 ProjectName = Annotated[str, Text("The project.")]
 
 
-@operation("memhop_project_list", title="List projects")
+@operation("memhop_project_list", title="List projects", result=results.Page)
 def project_list(
     host: Host,
     db: DB,
@@ -72,7 +72,7 @@ def project_schema(host: Host, db: DB, *, project: ProjectName = "default") -> A
     return {"project": project, "kinds": items}, "\n".join(lines)
 
 
-@operation("memhop_project_rename", title="Rename a project", scope=WRITE)
+@operation("memhop_project_rename", title="Rename a project", scope=WRITE, result=results.Moved)
 def project_rename(
     host: Host,
     db: DB,
@@ -85,7 +85,7 @@ def project_rename(
     return _moved(db.projects.rename(old, new))
 
 
-@operation("memhop_project_merge", title="Merge projects", scope=WRITE, destructive=True)
+@operation("memhop_project_merge", title="Merge projects", scope=WRITE, destructive=True, result=results.Moved)
 def project_merge(
     host: Host,
     db: DB,
@@ -98,7 +98,7 @@ def project_merge(
     return _moved(db.projects.merge(source, into))
 
 
-@operation("memhop_project_reassign", title="Move notes to a project", scope=WRITE)
+@operation("memhop_project_reassign", title="Move notes to a project", scope=WRITE, result=results.Moved)
 def project_reassign(
     host: Host,
     db: DB,
@@ -122,7 +122,6 @@ def _moved(done: results.Moved) -> tuple[dict[str, Any], str]:
     data = done.to_dict()
     for name in ("ids", "restatused", "stayed"):
         data[name] = data[name][:_NAMED]
-    data["stayed"] = [{"id": id_, "reason": why} for id_, why in data["stayed"]]
     data["stayed_count"] = len(done.stayed)
     would = "would go" if done.dry_run else "went"
     counts = ((done.messages, "messages"), (done.scenes, "scenes"), (done.topics, "topics"))
@@ -135,7 +134,14 @@ def _moved(done: results.Moved) -> tuple[dict[str, Any], str]:
     return data, "; ".join((*lines, *(one_line(remark, 300) for remark in done.remarks)))
 
 
-@operation("memhop_project_trash", title="Trash a project", scope=WRITE, destructive=True, idempotent=True)
+@operation(
+    "memhop_project_trash",
+    title="Trash a project",
+    scope=WRITE,
+    destructive=True,
+    idempotent=True,
+    result=results.ProjectTrashed,
+)
 def project_trash(host: Host, db: DB, *, project: ProjectName) -> Answer:
     """Move all notes of a project to the trash, archived and pinned ones too, when the user asks for exactly that.
     Messages stay. memhop_restore brings back one note at a time. Example: {"project": "old-site"}"""
@@ -144,7 +150,7 @@ def project_trash(host: Host, db: DB, *, project: ProjectName) -> Answer:
     return _counted(done.to_dict()), f"{done.count:,} notes of {one_line(done.project)}: {done.reason}"
 
 
-@operation("memhop_project_purge", title="Erase a project", scope=ADMIN, destructive=True)
+@operation("memhop_project_purge", title="Erase a project", scope=ADMIN, destructive=True, result=results.ProjectPurged)
 def project_purge(
     host: Host,
     db: DB,

@@ -39,7 +39,7 @@ UntilAsked = Annotated[int | datetime | None, Time("Only what is from before the
 TierAsked = Annotated[str, Choice("Which notes: active, put aside, in the trash, or all.", _TIERS)]
 
 
-@operation("memhop_recall", title="Recall")
+@operation("memhop_recall", title="Recall", result=results.Recall)
 def recall(
     host: Host,
     db: DB,
@@ -156,7 +156,7 @@ def why_not(
     return found.to_dict(), f"{place}: {found.reason}"
 
 
-@operation("memhop_brief", title="Brief")
+@operation("memhop_brief", title="Brief", result=results.Brief)
 def brief(
     host: Host,
     db: DB,
@@ -238,7 +238,7 @@ def _item_line(item: results.BriefItem) -> str:
     return f"    {item.id} {f'({one_line(item.status, 40)}) ' if item.status else ''}{one_line(item.title)}"
 
 
-@operation("memhop_about", title="All about one thing")
+@operation("memhop_about", title="All about one thing", result=results.About)
 def about(
     host: Host,
     db: DB,

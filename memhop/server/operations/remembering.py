@@ -51,7 +51,7 @@ _NOTE: dict[str, Kind] = {
 _MOST_AT_ONCE = 100
 
 
-@operation("memhop_remember", title="Remember", scope=WRITE, idempotent=True)
+@operation("memhop_remember", title="Remember", scope=WRITE, idempotent=True, result=results.Note)
 def remember(
     host: Host,
     db: DB,

@@ -7,44 +7,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 from memhop.api import results
 from memhop.server.operation import ADMIN, WRITE, Answer, Host, operation
 from memhop.server.operations import older_names
-from memhop.server.operations.paging import Cursor, DryRun, Limit, Newest
+from memhop.server.operations.paging import Cursor, DryRun, Limit, Newest, ProjectAsked, asked
 from memhop.server.parameters import Flag, Id, Listed, Text, Whole
 from memhop.server.telling import one_line, paged
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
 
-Project = Annotated[str | None, Text("Only those of this project.")]
 SceneId = Annotated[str, Id("The scene.")]
 _MOST_TOPICS = 1_000  # split off by one call
 
 
 @operation("memhop_scene_list", title="List scenes", result=results.Page)
-def scene_list(host: Host, db: DB, *, project: Project = None, limit: Limit = 20, cursor: Cursor = None) -> Answer:
+def scene_list(host: Host, db: DB, *, project: ProjectAsked = None, limit: Limit = 20, cursor: Cursor = None) -> Answer:
     """List the scenes, which are stretches of conversation about one subject, the last used first. Use it to find the
     scene of an earlier conversation by its name and time. To find what was said, use memhop_recall.
     Example: {"limit": 10}"""
-    return _page(db, db.scenes.list(project=project, limit=limit, cursor=cursor), "there are no scenes")
+    return _page(db, db.scenes.list(project=asked(project), limit=limit, cursor=cursor), "there are no scenes")
 
 
 @operation("memhop_scene_active_list", title="List active scenes", result=results.Page)
 def scene_active_list(
-    host: Host, db: DB, *, project: Project = None, limit: Limit = 20, cursor: Cursor = None
+    host: Host, db: DB, *, project: ProjectAsked = None, limit: Limit = 20, cursor: Cursor = None
 ) -> Answer:
     """List the active scenes: those with messages that no dream has looked at yet. Use it to decide whether
     memhop_dream has something to do. Example: {}"""
-    found = db.scenes.list(project=project, fresh=True, limit=limit, cursor=cursor)
+    found = db.scenes.list(project=asked(project), fresh=True, limit=limit, cursor=cursor)
     return _page(db, found, "no scene is active")
 
 
-@operation("memhop_scene_get", title="Read a scene", result=results.Scene)
+@operation("memhop_scene_get", title="Read a scene", result=results.Scene, called={"id": "scene_id"})
 def scene_get(host: Host, db: DB, *, scene_id: SceneId) -> Answer:
     """Read the name, times and counts of one scene. For its topics: memhop_scene_topics.
     Example: {"scene_id": "bfe671f6686ef56a"}"""
     return _told(db, db.scenes.get(scene_id))
 
 
-@operation("memhop_scene_topics", title="Read the topics of a scene")
+@operation("memhop_scene_topics", title="Read the topics of a scene", called={"id": "scene_id"})
 def scene_topics(
     host: Host,
     db: DB,
@@ -75,7 +74,14 @@ def scene_topics(
     }, "\n".join((head + more, *lines))
 
 
-@operation("memhop_scene_rename", title="Rename a scene", scope=WRITE, idempotent=True, result=results.Scene)
+@operation(
+    "memhop_scene_rename",
+    title="Rename a scene",
+    scope=WRITE,
+    idempotent=True,
+    result=results.Scene,
+    called={"id": "scene_id"},
+)
 def scene_rename(
     host: Host, db: DB, *, scene_id: SceneId, name: Annotated[str, Text("The new name; dreams leave it.")]
 ) -> Answer:
@@ -83,7 +89,14 @@ def scene_rename(
     return _told(db, db.scenes.rename(scene_id, name))
 
 
-@operation("memhop_scene_pin", title="Pin a scene", scope=WRITE, idempotent=True, result=results.Scene)
+@operation(
+    "memhop_scene_pin",
+    title="Pin a scene",
+    scope=WRITE,
+    idempotent=True,
+    result=results.Scene,
+    called={"id": "scene_id"},
+)
 def scene_pin(
     host: Host, db: DB, *, scene_id: SceneId, pinned: Annotated[bool, Flag("False lets dreams at it again.")] = True
 ) -> Answer:
@@ -92,7 +105,14 @@ def scene_pin(
     return _told(db, db.scenes.pin(scene_id, pinned))
 
 
-@operation("memhop_scene_merge", title="Merge scenes", scope=WRITE, destructive=True, result=results.Scene)
+@operation(
+    "memhop_scene_merge",
+    title="Merge scenes",
+    scope=WRITE,
+    destructive=True,
+    result=results.Scene,
+    called={"primary": "primary_id", "secondaries": "secondary_ids"},
+)
 def scene_merge(
     host: Host,
     db: DB,
@@ -106,7 +126,7 @@ def scene_merge(
     return _told(db, db.scenes.merge(primary_id, secondary_ids))
 
 
-@operation("memhop_scene_split", title="Split a scene", scope=WRITE, result=results.Scene)
+@operation("memhop_scene_split", title="Split a scene", scope=WRITE, result=results.Scene, called={"id": "scene_id"})
 def scene_split(
     host: Host,
     db: DB,
@@ -120,7 +140,14 @@ def scene_split(
     return _told(db, db.scenes.split(scene_id, topic_ids, name))
 
 
-@operation("memhop_scene_delete", title="Erase a scene", scope=ADMIN, destructive=True, result=results.Deleted)
+@operation(
+    "memhop_scene_delete",
+    title="Erase a scene",
+    scope=ADMIN,
+    destructive=True,
+    result=results.Deleted,
+    called={"id": "scene_id"},
+)
 def scene_delete(host: Host, db: DB, *, scene_id: SceneId, dry_run: DryRun = False) -> Answer:
     """Erase a scene for good, with its topics and every word that was said in it. Only when a person asks for it; try
     it with dry_run first. Example: {"scene_id": "bfe671f6686ef56a", "dry_run": true}"""

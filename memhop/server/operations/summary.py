@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memhop.api import results
@@ -13,12 +14,13 @@ from memhop.server.telling import fenced, note_data, one_line, present, preview
 if TYPE_CHECKING:
     from memhop.api.db import DB
 
-_LAST_SUMMARY = 3_000  # characters of it that a check shows
+_LAST_SUMMARY = 2_000  # characters of it that a check shows
+_LINES = 15  # of each section of its text
 
 OfProject = Annotated[str, Text("Whose summary.")]
 
 
-@operation("memhop_summary_check", title="Is a summary due?")
+@operation("memhop_summary_check", title="Is a summary due?", result=results.SummaryCheck)
 def summary_check(
     host: Host,
     db: DB,
@@ -27,7 +29,7 @@ def summary_check(
     turns: Annotated[int, Whole("Turns since the last summary, as you count them.", 0, 1_000_000)] = 0,
     context_pct: Annotated[float, Number("Percent of your context window that is left.", 0, 100)] = 100,
     force: Annotated[bool, Flag("It is due whatever the numbers say.")] = False,
-    limit: Annotated[int, Whole("Most changes listed.", 1, 50)] = 20,
+    limit: Annotated[int, Whole("Most changes listed in the data.", 1, 50)] = 20,
 ) -> Answer:
     """Ask whether the project needs a new summary: when a session ends, when your context window gets full, and every
     ten turns or so. If it does, you get what changed since the last one and a frame to write the next one in; store
@@ -39,10 +41,10 @@ def summary_check(
     data["changes"] = [present(**change) for change in data["changes"][:limit]]
     data["truncated"] = found.total > len(data["changes"])
     data["text"] = preview(found.text, _LAST_SUMMARY) if found.text else None
-    return data, _told(found, limit)
+    return data, _told(found)
 
 
-def _told(found: results.SummaryCheck, limit: int) -> str:
+def _told(found: results.SummaryCheck) -> str:
     if not found.needed:
         lines = [f"No summary is due: {found.reason}."]
         if found.text is not None:
@@ -54,14 +56,25 @@ def _told(found: results.SummaryCheck, limit: int) -> str:
     ]
     if found.text is not None:
         lines += [f"The one before ({found.summary_id}):", fenced(preview(found.text, _LAST_SUMMARY))]
-    moved = [_change(change) for change in found.changes[:limit] if change.status_before or change.change != "created"]
+    moved = [_change(change) for change in found.changes if change.status_before or change.change != "created"]
     if moved:
-        lines += ["What became of older notes:", fenced(moved)]
-    if found.total > limit:
-        lines.append(f"({found.total:,} changes in all)")
+        lines += ["What became of older notes:", fenced(moved[:_LINES])]
+    lines.append(f"({found.total:,} changes since)")
     if not found.whole:
         lines.append("(notes that are gone since then are not among them)")
-    return "\n".join((*lines, "The frame:", fenced(preview(found.template or "", 6_000))))
+    return "\n".join((*lines, "The frame:", fenced(_frame(found.template or ""))))
+
+
+def _frame(template: str) -> Iterator[str]:
+    """The lines of a template, of each section the first ones: what was left out is counted."""
+    for section in template.split("\n## "):
+        lines = section.splitlines() or [""]
+        heading = lines[0] if lines[0].startswith("# ") else f"## {lines[0]}"
+        shown = [line for line in lines[1:] if line]
+        yield from (heading, *shown[:_LINES])
+        if len(shown) > _LINES:
+            yield f"- and {len(shown) - _LINES:,} more"
+        yield ""
 
 
 def _change(one: results.SummaryChange) -> str:
@@ -69,7 +82,7 @@ def _change(one: results.SummaryChange) -> str:
     return f"{one.id} {one_line(one.kind)} {one_line(one.change)}{one_line(status)} {one_line(one.title)}"
 
 
-@operation("memhop_summary_save", title="Save a summary", scope=WRITE)
+@operation("memhop_summary_save", title="Save a summary", scope=WRITE, result=results.Note)
 def summary_save(
     host: Host,
     db: DB,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TopicId = Annotated[str, Id("The topic.")]
 
 
-@operation("memhop_topic_get", title="Read a topic", result=results.Topic)
+@operation("memhop_topic_get", title="Read a topic", result=results.Topic, called={"id": "topic_id"})
 def topic_get(host: Host, db: DB, *, topic_id: TopicId) -> Answer:
     """Read one topic: keywords, summary, what it was fused from, the ids of its messages. For the words themselves:
     memhop_archive_search with its topic_id. Example: {"topic_id": "49db768bde0adba8"}"""
@@ -83,7 +83,14 @@ def topic_refine(
     return _changed(db.topics.refine(topic_id, keywords))
 
 
-@operation("memhop_topic_pin", title="Pin a topic", scope=WRITE, idempotent=True, result=results.Topic)
+@operation(
+    "memhop_topic_pin",
+    title="Pin a topic",
+    scope=WRITE,
+    idempotent=True,
+    result=results.Topic,
+    called={"id": "topic_id"},
+)
 def topic_pin(
     host: Host, db: DB, *, topic_id: TopicId, pinned: Annotated[bool, Flag("False lets dreams at it again.")] = True
 ) -> Answer:
@@ -92,7 +99,14 @@ def topic_pin(
     return _changed(db.topics.pin(topic_id, pinned))
 
 
-@operation("memhop_topic_delete", title="Erase a topic", scope=ADMIN, destructive=True, result=results.Deleted)
+@operation(
+    "memhop_topic_delete",
+    title="Erase a topic",
+    scope=ADMIN,
+    destructive=True,
+    result=results.Deleted,
+    called={"id": "topic_id"},
+)
 def topic_delete(host: Host, db: DB, *, topic_id: TopicId, dry_run: DryRun = False) -> Answer:
     """Erase a topic for good, with all it was fused from and every word that was said in it. Only when a person asks
     for it; try it with dry_run first. Example: {"topic_id": "49db768bde0adba8", "dry_run": true}"""

@@ -28,7 +28,13 @@ _STEP = Fields(
 )
 
 
-@operation("memhop_trajectory_append", title="Record a step", scope=WRITE, result=results.Event)
+@operation(
+    "memhop_trajectory_append",
+    title="Record a step",
+    scope=WRITE,
+    result=results.Event,
+    called={"session": "session_id", "type": "event_type", "at": "timestamp", "message_id": "l4_ref"},
+)
 def trajectory_append(
     host: Host,
     db: DB,
@@ -49,7 +55,12 @@ def trajectory_append(
     return {"ok": True} | data, f"step {step.seq} of {one_line(step.session, 60)}{cut}"
 
 
-@operation("memhop_trajectory_append_many", title="Record steps", scope=WRITE)
+@operation(
+    "memhop_trajectory_append_many",
+    title="Record steps",
+    scope=WRITE,
+    called={"session": "session_id", "items": "steps", "type": "event_type", "at": "timestamp", "message_id": "l4_ref"},
+)
 def trajectory_append_many(
     host: Host,
     db: DB,
@@ -65,7 +76,9 @@ def trajectory_append_many(
     return {"ok": True, "ids": list(ids)}, f"{len(ids)} steps are recorded"
 
 
-@operation("memhop_trajectory_read", title="Read the steps of a run", result=results.Page)
+@operation(
+    "memhop_trajectory_read", title="Read the steps of a run", result=results.Page, called={"session": "session_id"}
+)
 def trajectory_read(
     host: Host,
     db: DB,
@@ -98,7 +111,12 @@ def trajectory_sessions(host: Host, db: DB, *, limit: Limit = 20, cursor: Cursor
     )
 
 
-@operation("memhop_trajectory_stats", title="Count the steps of a run", result=results.TrajectoryStats)
+@operation(
+    "memhop_trajectory_stats",
+    title="Count the steps of a run",
+    result=results.TrajectoryStats,
+    called={"session": "session_id"},
+)
 def trajectory_stats(host: Host, db: DB, *, session_id: SessionId) -> Answer:
     """Count the steps of a run by type. Example: {"session_id": "run-7"}"""
     found = db.trajectory.stats(session_id)
@@ -109,7 +127,12 @@ def trajectory_stats(host: Host, db: DB, *, session_id: SessionId) -> Answer:
 
 
 @operation(
-    "memhop_trajectory_delete", title="Delete the steps of a run", scope=WRITE, destructive=True, idempotent=True
+    "memhop_trajectory_delete",
+    title="Delete the steps of a run",
+    scope=WRITE,
+    destructive=True,
+    idempotent=True,
+    called={"session": "session_id"},
 )
 def trajectory_delete(host: Host, db: DB, *, session_id: SessionId) -> Answer:
     """Delete all steps of a run for good; cards made of them stay. Example: {"session_id": "run-7"}"""
@@ -118,9 +141,14 @@ def trajectory_delete(host: Host, db: DB, *, session_id: SessionId) -> Answer:
 
 
 @operation(
-    "memhop_trajectory_prune", title="Drop old steps", scope=WRITE, destructive=True, idempotent=True,
+    "memhop_trajectory_prune",
+    title="Drop old steps",
+    scope=WRITE,
+    destructive=True,
+    idempotent=True,
     result=results.Pruned,
-)  # fmt: skip
+    called={"session": "session_id"},
+)
 def trajectory_prune(
     host: Host,
     db: DB,
@@ -136,7 +164,13 @@ def trajectory_prune(
     return {"ok": True} | done.to_dict(), f"{done.events} steps of {done.sessions} runs {would} dropped"
 
 
-@operation("memhop_crystallize", title="Draft cards from a run", scope=WRITE, result=results.Crystallized)
+@operation(
+    "memhop_crystallize",
+    title="Draft cards from a run",
+    scope=WRITE,
+    result=results.Crystallized,
+    called={"session": "session_id"},
+)
 def crystallize(host: Host, db: DB, *, session_id: SessionId, dry_run: DryRun = False) -> Answer:
     """Draft capability cards from the steps of a run, when it went well and will come again. Drafts are offered to
     nobody before memhop_capability_activate; cards that are active are left as they are.

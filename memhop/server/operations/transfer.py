@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 import re
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from memhop.api import results
-from memhop.common.errors import InvalidRequest, NotFound
+from memhop.common.errors import InvalidRequest, MemhopError, NotFound
 from memhop.server.operation import ADMIN, Answer, Host, operation
-from memhop.server.operations.paging import Cursor, DryRun, Limit
-from memhop.server.operations.recalling import ALL
+from memhop.server.operations.paging import Cursor, DryRun, Limit, ProjectAsked, asked
 from memhop.server.parameters import Choice, Text, Whole
-from memhop.server.telling import one_line, paged, parameters_named
+from memhop.server.telling import one_line, paged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +31,7 @@ EXPORTED = 8_000  # characters of records that fit a reply
 _ON_CONFLICT = ("newer", "overwrite", "skip")
 _NAME = re.compile(r"[^./\\:\x00-\x1f][^/\\:\x00-\x1f]{0,199}")
 _LINE = re.compile(rb'\{"id":"([0-9a-f]{16})","kind":"([a-z_]+)"')
-_CURSOR = re.compile(r"([a-z_]{1,40})\.([0-9a-f]{16})")
+_ID = re.compile(r"[0-9a-f]{16}")
 ImportNumber = Annotated[int, Whole("The import, as memhop_import_list counts them.", 1, 2**53)]
 
 
@@ -64,9 +62,14 @@ def import_(
     server runs. Example: {"content": "# Boat\\n\\n- painted with epoxy", "format": "markdown", "dry_run": true}"""
     if (content is None) == (file is None):
         raise InvalidRequest("one of the two says what", field="content", allowed="content or file")
-    into = None if project == ALL else project
-    with _source(host, content, file) as path, parameters_named(path="content" if file is None else "file"):
-        done = db.import_(path, format=format, project=into, on_conflict=on_conflict, dry_run=dry_run)
+    with _source(host, content, file) as path:
+        try:
+            done = db.import_(path, format=format, project=asked(project), on_conflict=on_conflict, dry_run=dry_run)
+        except MemhopError as error:
+            given = "content" if file is None else "file"
+            error.message = error.message.replace(str(path), given)
+            error.field = given if error.field == "path" else error.field
+            raise
     data = done.to_dict()
     if not host.local or file is None:
         del data["rejects_path"]
@@ -118,7 +121,7 @@ def export(
     host: Host,
     db: DB,
     *,
-    project: Annotated[str | None, Text('Only what belongs to this project. "*": everything.')] = None,
+    project: ProjectAsked = None,
     cursor: Cursor = None,
     max_chars: Annotated[int, Whole("Most characters of the records of this page.", 1_000, 900_000)] = EXPORTED,
 ) -> Answer:
@@ -126,13 +129,8 @@ def export(
     `items`, one line of JSON each, are a file that memhop_import takes. For a whole memory, `memhop export` where the
     server runs, or /api/v1/export, is the way: a page costs as much as all before it. Example: {"project": "boat"}"""
     window = _Window(cursor, max_chars)
-    asked = None if project == ALL else project
-    try:
-        db.export(window, project=asked)  # type: ignore[arg-type]  # it only ever writes
-    except _EnoughError:
-        pass
-    else:
-        window.check()
+    with suppress(_EnoughError):
+        db.export(window, project=asked(project))  # type: ignore[arg-type]  # it only ever writes
     items = [json.loads(line) for line in window.lines]
     following = window.next
     data = {
@@ -162,13 +160,15 @@ class _Window:
         self._most, self._size, self._rest = most, 0, b""
         self._last: tuple[str, str] | None = None
         self._more = False
-        self._after: tuple[str, str] | None = None
+        from memhop.api.export import KINDS
+
+        self._kinds = KINDS
+        self._after = (-1, "")
         if cursor is not None:
-            match = _CURSOR.fullmatch(cursor)
-            if match is None:
+            kind, _, id_ = cursor.partition(".")
+            if kind not in KINDS or not _ID.fullmatch(id_):
                 raise InvalidRequest("not a cursor", field="cursor", allowed="`next` of the page before")
-            self._after = (match[1], match[2])
-        self._met = self._after is None  # the kind of record at which the last page ended
+            self._after = (KINDS.index(kind), id_)
 
     @property
     def next(self) -> str | None:
@@ -185,19 +185,12 @@ class _Window:
                 self._take(line)
         return len(chunk)
 
-    def check(self) -> None:
-        """The whole export went by: the place of the cursor must have been in it."""
-        if not self._met:
-            raise InvalidRequest("what it stood on is gone", field="cursor", allowed="none: begin anew")
-
     def _take(self, line: bytes) -> None:
         match = _LINE.match(line)
         assert match is not None, "a line of an export begins with its id and kind"
         id_, kind = match[1].decode(), match[2].decode()
-        if self._after is not None:
-            self._met = self._met or kind == self._after[0]
-            if not self._met or (kind == self._after[0] and id_ <= self._after[1]):
-                return
+        if (self._kinds.index(kind), id_) <= self._after:
+            return
         if self.lines and self._size + len(line) > self._most:
             self._more = True
             raise _EnoughError
@@ -224,6 +217,8 @@ def _source(host: Host, content: str | None, file: str | None) -> Iterator[Path]
         raise InvalidRequest(
             f"character {error.start} is a lone surrogate", field="content", allowed="valid Unicode"
         ) from None
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="memhop-import-") as folder:
         path = Path(folder) / "inline.txt"
         path.touch(mode=0o600)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from memhop.api import results
 from memhop.server.operation import ADMIN, WRITE, Answer, Host, operation
 from memhop.server.operations.dreams import Seconds
-from memhop.server.operations.paging import DryRun
+from memhop.server.operations.paging import DryRun, ProjectAsked, asked
 from memhop.server.parameters import Flag, Id, Listed, Text, Whole
 
 if TYPE_CHECKING:
@@ -131,14 +131,14 @@ def events(
     *,
     since: Annotated[str | None, Text("`next` or a `number` of an earlier reply. Default: from the oldest.")] = None,
     limit: Annotated[int, Whole("Most events.", 1, 200)] = 30,
-    project: Annotated[str | None, Text("Only of this project.")] = None,
+    project: ProjectAsked = None,
     types: Annotated[
         list[str] | None, Listed("Only of these types; note_* stands for all that begin so.", Text(""), 1)
     ] = None,
 ) -> Answer:
     """Look what has changed, in order, whoever changed it. Use it to catch up on what others wrote: keep `next` and ask
     again with it. Example: {"since": "412", "types": ["note_*"]}"""
-    found = db.events(since, limit=limit, project=project, types=types)
+    found = db.events(since, limit=limit, project=asked(project), types=types)
     gap = "; some changes before these are gone" if found.gap else ""
     more = "" if found.next == found.newest else "; there are more"
     lines = [
