@@ -17,7 +17,7 @@ from tests.cli.test_guide import COMMANDS
 PROMISED = (
     "remember recall explain forget list show edit history search update dream dreams profile scenes knowledge "
     "messages capability trajectory projects brief summary backfill pending stats doctor export import backup "
-    "verify repair compact at demo instructions config completion why-not usage purge maintain"
+    "verify repair compact at demo instructions config completion why-not usage purge maintain mcp"
 ).split()
 ELSEWHERE: frozenset[str] = frozenset()  # commands that others are still making
 RUN = sorted(name for name, example in EXAMPLES.items() if example is not None)
