@@ -13,7 +13,7 @@ import sys
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Final
 
-from memhop.cli.hook import STORE, Call
+from memhop.cli.hook_call import STORE, Call
 
 if TYPE_CHECKING:
     from memhop.common.settings import Config

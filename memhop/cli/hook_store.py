@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from memhop.cli.hook import Call, read_input
+from memhop.cli.hook_call import Call, read_input
 from memhop.cli.hook_events import error_file, project_of, session_of, text_of
 
 _MOST_S: Final = 60.0

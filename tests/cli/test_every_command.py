@@ -77,7 +77,8 @@ WHOLE = frozenset(  # what shows texts, paths or figures as they are
         "summary_check summary_show "
         "archive at backup_list capability_show compact config_check config_show completion doctor dreams_diff edit "
         "explain export import history imports_show facts_assert forget "
-        "instructions mcp_clients models_list recall remember repair revert scenes_show show stats topics_show verify backup_make"
+        "instructions mcp_clients models_list recall remember repair revert scenes_show show stats topics_show verify "
+        "backup_make"
     ).split()
 )
 

@@ -20,8 +20,8 @@ ROOT = typer.main.get_group(build_app())
 def leaves(group: Any, before: str = "") -> dict[str, Any]:
     """Commands by their whole name, such as "recall" and "backup make".
 
-    A group with arguments of its own, such as "at", counts as a command: below it are commands known from elsewhere. One
-    with options of its own, such as "mcp", is a command beside those below it.
+    A group with arguments of its own, such as "at", counts as a command: below it are commands known from elsewhere.
+    One with options of its own, such as "mcp", is a command beside those below it.
     """
     found: dict[str, Any] = {}
     for name, command in group.commands.items():

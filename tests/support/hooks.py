@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from memhop.cli.hook import Call
+from memhop.cli.hook_call import Call
 from memhop.cli.hook_events import answer, stores
 from memhop.cli.hook_store import store_event
 from tests.cli.running import environment
