@@ -87,6 +87,10 @@ def test_nothing_is_told_where_little_is_sure_or_the_session_has_it(client: Clie
     assert client.tell("prompt", ask).context() == ""
     assert "8080" in client.tell("prompt", {**ask, "session_id": "s2"}).context()
     assert client.tell("prompt", {"session_id": "s2", "prompt": "What is the capital of Mongolia?"}).out == ""
+    weak = "What did Ada say about the quarterly budget of the zoo?"
+    with DB.open(client.memory, mode="read") as db:
+        assert db.recall(weak, project=("web", "default")).hits, "there are hits, and they say little"
+    assert client.tell("prompt", {"session_id": "s2", "prompt": weak}).out == ""
     assert client.tell("prompt", {"session_id": "s2", "prompt": "  "}).out == ""
     assert client.tell("session-start", {"session_id": "s1", "source": "resume"}).out == ""
 
@@ -130,6 +134,14 @@ def test_what_it_put_into_a_prompt_does_not_come_back(client: Client, tmp_path: 
         transcript(log, (f"u{number}", "user", told.context()))
         client.say("stop", {"session_id": "s1", "transcript_path": str(log)})
     assert not [text for *_, text in said(client.memory) if "SQLite" in text]
+
+
+def test_what_a_client_without_a_transcript_repeats_is_cut_out(client: Client) -> None:
+    client.name = "codex"
+    told = f"{OPEN}\n[2026-05-01] decision: We chose SQLite (1)\n{CLOSE}"
+    client.say("prompt", {"session_id": "s1", "turn_id": "t", "prompt": f"{told}\nIs that so?"})
+    client.say("prompt", {"session_id": "s1", "turn_id": "u", "prompt": told})
+    assert [text for *_, text in said(client.memory)] == ["Is that so?"]
 
 
 def test_secrets_are_masked_as_everywhere(client: Client, tmp_path: Path) -> None:

@@ -124,6 +124,30 @@ def test_the_command_that_is_written_works_anywhere(place: Place) -> None:
     assert b"memhop mcp" in done.stdout
 
 
+def test_the_entry_starts_a_server_that_answers(place: Place) -> None:
+    """As a client does it: the words of its file, its own small environment, the handshake."""
+    assert place.run("mcp", "install", "cursor", "--file", "agent.meh", "--tools", "notes", "--yes").code == 0
+    entry = json.loads(place.file("cursor").read_text())["mcpServers"]["memhop"]
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    env = {"HOME": str(place.home), "PATH": "/nowhere", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    done = subprocess.run(
+        [entry["command"], *entry["args"]],
+        input=json.dumps(hello).encode() + b"\n",
+        cwd="/",
+        env=env,
+        capture_output=True,
+        timeout=HANG_S,
+    )
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert answer["id"] == 1
+    assert answer["result"]["serverInfo"]["name"] == "memhop"
+
+
 def test_what_is_printed_is_only_printed(place: Place) -> None:
     for client in CLIENTS:
         ran = place.run("mcp", "install", client, "--print")
