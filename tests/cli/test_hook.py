@@ -249,9 +249,13 @@ def test_as_a_process_it_tells_and_stores(client: Client, tmp_path: Path, comman
         for name in ("json", "threading", "memhop", "subprocess"):
             (client.project / f"{name}.py").write_text("import os; os.write(1, b'the module of the project')")
     remember(client.memory)
-    ran = client.hook("session-start", {"session_id": "s"}, command=command)
-    while "not done within" in ran.err:  # somebody else has the machine
+    for _ in range(50):
         ran = client.hook("session-start", {"session_id": "s"}, command=command)
+        assert "module of the project" not in ran.out
+        if "not done within" not in ran.err:
+            break
+    else:
+        pytest.skip("others have the machine: it is never done in time")
     assert "We chose SQLite" in ran.context()
     log = transcript(tmp_path / "log.jsonl", ("a", "user", "Use tabs here"))
     ran = client.hook("stop", {"session_id": "s1", "transcript_path": str(log)}, command=command)

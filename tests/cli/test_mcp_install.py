@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -154,6 +155,25 @@ def test_what_is_printed_is_only_printed(place: Place) -> None:
         assert ran.code == 0, ran
         said: Any = tomllib.loads(ran.out) if CLIENTS[client].form.toml else json.loads(ran.out)
         assert "memhop" in str(said)
+    assert place.every_file() == {}
+
+
+def test_options_that_nobody_would_look_at_are_refused(place: Place) -> None:
+    """Those of the server, in front of the command that sets a client up."""
+    ran = place.run("mcp", "--file", "other.meh", "install", "cursor", "--print")
+    assert ran.code == 2
+    assert "--file" in ran.err
+    assert place.run("--limit", "3", "mcp").code == 2
+    assert place.run("--limit", "3", "mcp", "install", "cursor", "--print").code == 2
+    printed = place.run("--file", "other.meh", "mcp", "install", "cursor", "--print").out
+    assert json.loads(printed)["mcpServers"]["memhop"]["args"][-1] == str(place.project / "other.meh")
+
+
+def test_without_what_changes_toml_it_says_what_to_install(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tomlkit", None)
+    ran = place.run("mcp", "install", "codex", "--yes")
+    assert ran.code == 2
+    assert "memhop[mcp]" in ran.err
     assert place.every_file() == {}
 
 
