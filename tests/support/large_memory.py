@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memhop import DB, Config
 from memhop.common.settings import NotesSection, SecretsSection
@@ -41,6 +41,8 @@ class Large(NamedTuple):
     scenes: tuple[str, ...]
     topic: str
     topics: tuple[str, ...]
+    fused: str
+    run: str
     graph: str
     node: str
     nodes: tuple[str, ...]
@@ -109,8 +111,11 @@ def build(path: Path) -> Large:
         summary = db.summary.save("p000", long_text("what there is")).id
         dream = db.dream()
         source = path.with_suffix(".md")
-        source.write_text("\n\n".join(f"# heading {n}\n\n{long_text(f'imported {n}', 2_000)}" for n in range(150)), "utf-8")
+        source.write_text(
+            "\n\n".join(f"# heading {n}\n\n{long_text(f'imported {n}', 2_000)}" for n in range(150)), "utf-8"
+        )
         imported = db.import_(source, project="imported")
+        fused = db.topics.merge(topics[-6:-2], long_text("all of it", 1_500)).id
         scenes = tuple(one.id for one in db.scenes.list(limit=50).items)
         message = db.archive.list(session="long").items[0].id
         return Large(
@@ -127,6 +132,8 @@ def build(path: Path) -> Large:
             scenes=scenes,
             topic=topics[0],
             topics=tuple(topics),
+            fused=fused,
+            run="run",
             graph=graph,
             node=nodes[0],
             nodes=tuple(nodes),
@@ -160,7 +167,7 @@ def _conversation(db: DB) -> tuple[str, list[str]]:
         )
         db.update(turn.new_topic_id, long_text(f"reply {number}", 4_000), at + 1)
         topics.append(turn.new_topic_id)
-    for number in range(80):
+    for number in range(28):
         db.search(f"garden {number} needs water", NOW - number * MINUTE, session=f"s{number}", auto_create=True)
     db.archive.append_many(
         {"text": long_text(f"message {n}"), "session": "long", "role": "user", "speaker": "Mara", "at": NOW - DAY + n}
@@ -185,22 +192,25 @@ def _graph(db: DB) -> tuple[str, list[str], str]:
 
 
 def _cards(db: DB) -> None:
-    for number in range(80):
-        name = f"card-{number:03}"
-        db.capabilities.import_(
-            {
-                "format": "memhop-capability/v2",
-                "name": name,
-                "type": "composite",
-                "summary": long_text(f"how to measure pool {number}", 1_500),
-                "trigger": f"measure pool {number}",
-                "resources": [
-                    {"type": "skill", "name": f"step-{n}", "ref": f"skills/{name}/{n}.md", "description": long_text("s", 300)}
-                    for n in range(10)
-                ],
-                "workflow": {"steps": [{"ref": f"step-{n}", "action": long_text("do", 300)} for n in range(10)]},
-            }
-        )
+    for number in range(50):
+        db.capabilities.import_(card(f"card-{number:03}", str(number)))
+
+
+def card(name: str, pool: str) -> dict[str, Any]:
+    """A long card."""
+    steps = [f"step-{number}" for number in range(10)]
+    return {
+        "format": "memhop-capability/v2",
+        "name": name,
+        "type": "composite",
+        "summary": long_text(f"how to measure pool {pool}", 1_500),
+        "trigger": f"measure pool {pool}",
+        "resources": [
+            {"type": "skill", "name": one, "ref": f"skills/{name}/{one}.md", "description": long_text("s", 300)}
+            for one in steps
+        ],
+        "workflow": {"steps": [{"ref": one, "action": long_text("do", 300)} for one in steps]},
+    }
 
 
 def _steps(db: DB) -> None:
