@@ -55,11 +55,11 @@ def preview(path: Path, change: Change) -> Edited:
     return Edited(path, old, _checked(path, change, old, _read(_copy_of(target))))
 
 
-def edit(path: Path, change: Change, *, copies: Callable[[str], bool]) -> Edited:
+def edit(path: Path, change: Change, *, copies: Callable[[str], bool] | None) -> Edited:
     """Change a file.
 
     Args:
-        copies: Whether what the file holds is to be kept as a copy, in the place of an older one.
+        copies: Whether what the file holds is kept as a copy in the place of an older one. None: none is made.
 
     Raises:
         InvalidRequest: the text does not do, and nothing was changed. StorageError: it cannot be read or written, or
@@ -76,7 +76,7 @@ def edit(path: Path, change: Change, *, copies: Callable[[str], bool]) -> Edited
             new = _checked(path, change, old, before)
             if new == old:
                 return Edited(path, old, new)
-            if old is not None and new is not None and copies(old):
+            if old is not None and new is not None and copies is not None and (before is None or copies(old)):
                 _write(copy, old, like=target)
             if _write(target, new, like=target, while_it_is=old):
                 if before is not None and new == before:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import sys
@@ -80,6 +81,7 @@ def mcp(
     logging.basicConfig(
         stream=sys.stderr, level=logging.DEBUG if debug else logging.WARNING, format="memhop mcp: %(name)s: %(message)s"
     )
+    gc.disable()  # a sixth of the time until the first answer: what is being loaded stays
     from memhop import __version__
     from memhop.server.mcp.memory import Memory
     from memhop.server.mcp.stdio import serve
@@ -93,6 +95,8 @@ def mcp(
     def open_db(path: Path, create: bool) -> memhop.DB:
         return _opened(path, create, embedder=embedder, wait=wait, read_only=read_only)
 
+    gc.freeze()
+    gc.enable()
     serve(wire, Memory(path, open_db), shown, host=Host(local=True, project=named or None), version=__version__)
 
 

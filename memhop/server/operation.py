@@ -151,7 +151,7 @@ def operation(
         table[name] = Operation(
             name=name,
             title=title,
-            about=inspect.cleandoc(run.__doc__ or ""),
+            about=re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(run.__doc__ or "")),  # lines are for the source
             run=run,
             scope=scope,
             destructive=destructive,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -181,3 +182,59 @@ def test_erasure_reaches_kept_history(tmp_path: Path) -> None:
             assert (b"qxz918273" in path.read_bytes().lower()) is not prepared
             db.compact(keep_history=True)
             assert db.verify(deep=True).ok
+
+
+class TestList:
+    """By session, topic, time and word, alone and together, in pages of any size, in either direction."""
+
+    def test_by_time_word_session_and_topic(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            turn = db.search("Which PAINT?", NOW - DAY, session="s1")
+            db.update(turn.new_topic_id, "paint it with epoxy", NOW - DAY + MINUTE)
+            db.archive.append_many(
+                {
+                    "text": f"line {number} of {'paint' if number % 3 else 'tar'}",
+                    "session": "log",
+                    "at": NOW - HOUR + number,
+                }
+                for number in range(30)
+            )
+
+            def found(**asked: Any) -> list[str]:
+                pages = [every(db.archive.list, page=size, **asked) for size in (1, 4, 100)]
+                assert pages[0] == pages[1] == pages[2]
+                newest = every(db.archive.list, newest_first=True, **asked)
+                assert newest == pages[0][::-1]
+                return [message.text for message in pages[0]]
+
+            assert len(found()) == 32
+            assert found(topic_id=turn.new_topic_id) == ["Which PAINT?", "paint it with epoxy"]
+            assert found(topic_id=turn.new_topic_id, session="log") == []
+            assert found(topic_id=turn.new_topic_id, until=NOW - DAY + 1) == ["Which PAINT?"]
+            assert found(keyword="Paint", until=NOW - HOUR) == ["Which PAINT?", "paint it with epoxy"]
+            assert found(since=NOW - HOUR + 3, until=NOW - HOUR + 6, keyword="paint") == [
+                "line 4 of paint",
+                "line 5 of paint",
+            ]
+            assert found(session="log", since=NOW - HOUR + 28) == ["line 28 of paint", "line 29 of paint"]
+            assert found(since=NOW) == found(until=0) == found(since=NOW, until=NOW - DAY) == []
+            assert len(found(keyword="tar")) == 10
+
+    def test_it_stops_at_the_end_of_the_span(self, tmp_path: Path) -> None:
+        """What lies beyond is neither read nor counted as damaged, and no cursor leads there."""
+        with memory(tmp_path / "a.meh") as db:
+            db.archive.append_many({"text": f"line {number}", "at": NOW - 1000 + number} for number in range(500))
+            page = db.archive.list(since=NOW - 1000 + 10, until=NOW - 1000 + 20, limit=10)
+            assert (len(page.items), page.next) == (10, None)
+            page = db.archive.list(since=NOW - 1000 + 10, until=NOW - 1000 + 20, limit=10, newest_first=True)
+            assert (len(page.items), page.next) == (10, None)
+            assert page.items[0].text == "line 19"
+
+    def test_what_does_not_do_is_refused(self, tmp_path: Path) -> None:
+        with memory(tmp_path / "a.meh") as db:
+            for asked in ({"since": "yesterday"}, {"until": -1}, {"keyword": ""}, {"keyword": 5}, {"topic_id": "x"}):
+                with pytest.raises(InvalidRequest) as caught:
+                    db.archive.list(**asked)
+                assert caught.value.field in asked
+            with pytest.raises(NotFound):
+                db.archive.list(topic_id=NO_ID)

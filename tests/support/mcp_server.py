@@ -46,8 +46,10 @@ class Served:
         lines: Every line it wrote so far.
     """
 
-    def __init__(self, start: Starter, path: Path, *options: str, reads: bool = True) -> None:
-        self._errors = path.parent / f"stderr-{time.monotonic_ns()}"
+    def __init__(
+        self, start: Starter, path: Path, *options: str, reads: bool = True, errors: Path | None = None
+    ) -> None:
+        self._errors = errors or path.parent / f"stderr-{time.monotonic_ns()}"
         theirs_in, ours_in = os.pipe()
         ours_out, theirs_out = os.pipe()
         theirs = Connection(theirs_in, writable=False), Connection(theirs_out, readable=False)
@@ -71,6 +73,8 @@ class Served:
 
     def _read(self) -> None:
         for line in self._output:
+            if not line.endswith(b"\n"):
+                break
             message = json.loads(line)
             with self._news:
                 self.lines.append(line)
@@ -155,6 +159,10 @@ class Served:
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""
         self._worker.kill()
+
+    def drain(self) -> None:
+        """Read what a server that is gone had still written. A line that the kill cut in two is no answer."""
+        self._reader.join(HANG_S)
 
     def finish(self) -> str:
         """Wait until it has ended by itself, with 0. Returns what it said on standard error."""

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest  # noqa: F401
 
 import memhop
+import memhop.server.mcp.stdio
+import memhop.server.operations
 import tests.support.processes  # noqa: F401
 
 with tempfile.TemporaryDirectory() as _folder, memhop.DB.open(Path(_folder, "a.meh"), durability="none") as _db:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable
 
@@ -21,6 +22,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memhop.server.http.limits import Limits, counted
 from memhop.server.http.refusal import Refusal, busy
+
+_log = logging.getLogger("memhop.server.http")
+_log.setLevel(logging.ERROR)  # or every line of nonsense from strangers would be one in the log
 
 
 def guarded(limits: Limits) -> type[H11Protocol]:
@@ -40,6 +44,7 @@ class _Connection(H11Protocol):
     _peer: str | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.logger = _log
         super().connection_made(transport)
         self._head_timer, self._write_timer = _Timer(self.loop), _Timer(self.loop)
         peer = counted(self.client[0]) if self.client else "-"

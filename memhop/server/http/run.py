@@ -10,6 +10,7 @@ its file in any case.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import socket
@@ -121,6 +122,11 @@ def serve(
         most=settings.listeners,
         most_per_tenant=settings.listeners_of_one,
     )
+
+    def ending() -> None:
+        listening.stop()
+        calls.stop(settings.stop_seconds)
+
     with claimed(root / STATE) as claim:
         app = build_app(
             calls,
@@ -157,10 +163,10 @@ def serve(
                 proxy_headers=False,  # or anybody on this machine could say to be anybody
                 backlog=_BACKLOG,
                 timeout_keep_alive=_KEEP_ALIVE_S,
-                timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
+                timeout_graceful_shutdown=math.ceil(settings.stop_seconds) + 1,  # all have their answer by then
                 h11_max_incomplete_event_size=limits.head_bytes,
             ),
-            listening.stop,
+            ending,
         )
         bound = _listen(settings.host, settings.port)
         host, port = bound.getsockname()[:2]

@@ -16,6 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from memhop.common.errors import InvalidRequest
+from memhop.server.http.shapes import schema_of
 from memhop.server.mcp import prompts, resources
 from memhop.server.operation import READ, Operation
 from memhop.server.reply import Reply
@@ -39,7 +40,7 @@ def build_server(
     """
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(one) for one in tools.values()])
+        return types.ListToolsResult(tools=[tool(one) for one in tools.values()])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         operation = tools.get(params.name)
@@ -116,14 +117,15 @@ def build_server(
     )
 
 
-def _tool(operation: Operation) -> types.Tool:
+def tool(operation: Operation) -> types.Tool:
+    """An operation as clients are shown it."""
     reads = operation.scope == READ
     return types.Tool(
         name=operation.name,
         title=operation.title,
         description=operation.about,
         input_schema=operation.parameters.schema(),
-        output_schema=_output_schema(operation),
+        output_schema=schema_of(operation.result) if operation.result and operation.structured else None,
         annotations=types.ToolAnnotations(
             title=operation.title,
             read_only_hint=reads,
@@ -133,10 +135,6 @@ def _tool(operation: Operation) -> types.Tool:
         ),
         _meta={"anthropic/alwaysLoad": True} if operation.name in _ALWAYS_SHOWN else None,
     )
-
-
-def _output_schema(operation: Operation) -> dict[str, Any] | None:
-    return None
 
 
 def _result(operation: Operation, reply: Reply) -> types.CallToolResult:

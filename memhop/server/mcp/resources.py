@@ -16,8 +16,9 @@ class Address(NamedTuple):
     """A kind of address.
 
     Attributes:
-        uri: With {argument} where something is to be named.
-        operation: Its name.
+        uri: With {id} where something is to be named.
+        operation: The name of what reads it.
+        argument: What the operation calls the id.
     """
 
     uri: str
@@ -25,17 +26,20 @@ class Address(NamedTuple):
     name: str
     title: str
     about: str
+    argument: str = "id"
 
     @property
     def names_something(self) -> bool:
         """Whether it is a template."""
-        return "{" in self.uri
+        return "{id}" in self.uri
 
     def match(self, uri: str) -> dict[str, str] | None:
         """The arguments an address names; None: it is no such address."""
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(self.uri))
-        found = re.fullmatch(pattern, uri)
-        return found and {name: unquote(value) for name, value in found.groupdict().items()}
+        if not self.names_something:
+            return {} if uri == self.uri else None
+        before, _, after = self.uri.partition("{id}")
+        found = re.fullmatch(f"{re.escape(before)}([^/]+){re.escape(after)}", uri)
+        return found and {self.argument: unquote(found[1])}
 
 
 ADDRESSES: Final = (
@@ -43,7 +47,9 @@ ADDRESSES: Final = (
         "memhop://brief", "memhop_brief", "brief", "Brief", "What the memory holds, in short: where a session begins."
     ),
     Address("memhop://note/{id}", "memhop_note_get", "note", "Note", "A note, by its id."),
-    Address("memhop://scene/{id}", "memhop_scene_topics", "scene", "Scene", "A scene and its topics, by its id."),
+    Address(
+        "memhop://scene/{id}", "memhop_scene_topics", "scene", "Scene", "A scene and its topics, by its id.", "scene_id"
+    ),
 )
 
 

@@ -8,7 +8,7 @@ from memhop.api import results
 from memhop.common.errors import InvalidRequest
 from memhop.server.operation import WRITE, Answer, Host, operation
 from memhop.server.operations import older_names
-from memhop.server.operations.paging import PART, Cursor, Length, Limit, Start, in_part
+from memhop.server.operations.paging import PART, Chars, Cursor, Limit, Start, in_part
 from memhop.server.parameters import Choice, Fields, Id, Listed, Text
 from memhop.server.telling import fenced, one_line, paged
 
@@ -167,11 +167,11 @@ def knowledge_nodes(
 
 
 @operation("memhop_knowledge_node_get", title="Read a node", result=results.KnowledgeNode)
-def knowledge_node_get(host: Host, db: DB, *, id: NodeId, start: Start = 0, length: Length = PART) -> Answer:
+def knowledge_node_get(host: Host, db: DB, *, id: NodeId, start: Start = 0, chars: Chars = PART) -> Answer:
     """Read one node whole; long ones in parts, with `next_start` as start. Example: {"id": "800d84fff3efd644"}"""
     node = db.knowledge.get(id)
-    part, rest = in_part(node.content, start, length)
-    more = f"\n(there is more: start {rest['next_start']})" if "next_start" in rest else ""
+    part, rest = in_part(node.content, start, chars)
+    more = f"\n(there is more: start {rest['next_start']})" if rest["next_start"] is not None else ""
     return older_names.node(node) | {"content": part} | rest, f"{fenced([one_line(node.title), part])}{more}"
 
 

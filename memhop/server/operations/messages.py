@@ -10,7 +10,7 @@ from memhop.common.clock import to_ms
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.server.operation import ADMIN, WRITE, Answer, Host, operation
 from memhop.server.operations import older_names
-from memhop.server.operations.paging import PART, Cursor, Length, Limit, Newest, Start, in_part
+from memhop.server.operations.paging import PART, Chars, Cursor, Limit, Newest, Start, in_part
 from memhop.server.operations.turns import ROLES
 from memhop.server.parameters import Choice, Fields, Id, Listed, Text, Time
 from memhop.server.telling import fenced, one_line, paged
@@ -92,15 +92,15 @@ def archive_search(
 
 @operation("memhop_archive_get", title="Read a message", result=results.Message)
 def archive_get(
-    host: Host, db: DB, *, id: Annotated[str, Id("The message.")], start: Start = 0, length: Length = PART
+    host: Host, db: DB, *, id: Annotated[str, Id("The message.")], start: Start = 0, chars: Chars = PART
 ) -> Answer:
     """Read one message word for word, when a reply names its id; long ones in parts, with `next_start` as start.
     Example: {"id": "028d310aec618915"}"""
     message = db.archive.get(id)
-    part, rest = in_part(message.text, start, length)
+    part, rest = in_part(message.text, start, chars)
     data = older_names.message(message) | {"text": part, "content": part} | rest
     who = one_line(message.speaker or message.role, 40)
-    more = f"\n(there is more: start {rest['next_start']})" if "next_start" in rest else ""
+    more = f"\n(there is more: start {rest['next_start']})" if rest["next_start"] is not None else ""
     head = f"{data['at']} {who}:"
     return data, f"{fenced([head, part])}{more}"
 

@@ -15,8 +15,8 @@ Cursor = Annotated[str | None, Text("`next` of the page before.")]
 Newest = Annotated[bool, Flag("Whether the newest come first.")]
 ProjectAsked = Annotated[str | None, Text('Only of this project. "*": all. Default: all.')]
 DryRun = Annotated[bool, Flag("Only tell what would be done.")]
-Start = Annotated[int, Whole("Of a long text: the first character to show; `next_start` of the part before.", 0, 2**31)]
-Length = Annotated[int, Whole("Of a long text: most characters to show.", 100, 200_000)]
+Start = Annotated[int, Whole("Of a long text: the first character; `next_start` of the part before.", 0, 5_000_000)]
+Chars = Annotated[int, Whole("Of a long text: most characters to show.", 1, 100_000)]
 
 
 def asked(project: str | None) -> str | None:
@@ -24,12 +24,11 @@ def asked(project: str | None) -> str | None:
     return None if project == ALL else project
 
 
-def in_part(text: str, start: int, length: int) -> tuple[str, dict[str, Any]]:
+def in_part(text: str, start: int, chars: int) -> tuple[str, dict[str, Any]]:
     """A part of a long text, so small that the frame cuts nothing of it, and what a reply says about it.
 
     Returns:
-        The part, and `characters` in all with, where there is more, `next_start`.
+        The part; and the `length` of it all with `next_start`, None at the end.
     """
-    part = part_of(text, start, length, length + 2)
-    more = {} if part.next is None else {"next_start": part.next}
-    return part.text, {"characters": len(text), **more}
+    part = part_of(text, start, chars, chars + 2)
+    return part.text, {"length": len(text), "next_start": part.next}

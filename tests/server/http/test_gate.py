@@ -201,10 +201,20 @@ def _is_an_error(answered: Answered) -> None:
     """The one shape, with nothing of the request in it."""
     error = answered.json()
     assert set(error) == {"error", "code", "message", "field", "allowed", "hint"}
-    assert error["code"] == 4000 + answered.status
+    assert error["code"] == {500: 1000, 503: 6001}.get(answered.status, 4000 + answered.status % 100)
     assert answered.headers["content-type"] == "application/json"
     assert "evil" not in answered.body.decode()
     assert (answered.status == 401) == ("www-authenticate" in answered.headers)
+
+
+def test_strangers_do_not_fill_the_log(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """Each request that was no HTTP, and each that asked for a web socket, was a line."""
+    with caplog.at_level(logging.DEBUG):
+        for sent in [row[1] for row in TABLE if row[2] == 400]:
+            ask(server.port, sent)
+        ask(server.port, request("GET", "/", "Connection: Upgrade", "Upgrade: websocket"))
+    apart = ("asyncio", "uvicorn.access")  # the latter is off, and pytest turns it on
+    assert [record.name for record in caplog.records if record.name not in apart] == []
 
 
 def test_large_heads_are_refused_before_they_are_read_whole(server: Server) -> None:
@@ -343,7 +353,7 @@ def test_faults_of_the_app_are_logged_and_not_told(server: Server, caplog: pytes
     with caplog.at_level(logging.ERROR, "memhop.server"):
         answered = ask(server.port, request(path="/boom", token=server.token))
     assert answered.status == 500
-    _is_an_error(Answered(500, answered.headers, answered.body.replace(b"1000", b"4500")))
+    _is_an_error(answered)
     assert "secret" not in answered.body.decode()
     assert "Traceback" not in answered.body.decode()
     number = answered.json()["message"].split()[-1]

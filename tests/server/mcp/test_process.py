@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -135,7 +136,7 @@ def test_it_ends_when_its_parent_dies(tmp_path: Path) -> None:
     assert (tmp_path / "errors").read_text("utf-8") == ""
 
 
-def _line(method: str, params: dict[str, object]) -> bytes:
+def _line(method: str, params: Mapping[str, object]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n"
 
 

@@ -170,9 +170,9 @@ def test_a_long_text_comes_in_parts(tmp_path: Path) -> None:
             while True:
                 reply = ask(db, name, id=given, start=start)
                 assert "cut" not in reply.data
-                assert reply.data["characters"] == len(said)
+                assert reply.data["length"] == len(said)
                 parts.append(reply.data["content"])
-                if "next_start" not in reply.data:
+                if reply.data["next_start"] is None:
                     break
                 start = reply.data["next_start"]
                 assert f"start {start}" in reply.text
