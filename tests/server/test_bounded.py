@@ -18,6 +18,7 @@ from memhop.server.reply import Reply, size_of
 from tests.support import asked
 from tests.support.asked import ROWS, all_operations
 from tests.support.large_memory import NOTES, Large, open_large
+from tests.support.memories import copied
 
 MOST = 25_000
 UNBOUNDED = 10**12
@@ -37,8 +38,8 @@ HOST = Host()
 
 
 @pytest.fixture(scope="module")
-def db(large: Large) -> Iterator[DB]:
-    with open_large(large.path) as opened:
+def db(large: Large, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DB]:
+    with open_large(copied(large.path, tmp_path_factory.mktemp("bounded") / "a.meh")) as opened:
         yield opened
 
 

@@ -109,7 +109,7 @@ def build(path: Path) -> Large:
         for number in range(60):
             db.profile.update(preferences={f"likes {number}": long_text("tea", 3_000)}, name=f"name {number}")
         summary = db.summary.save("p000", long_text("what there is")).id
-        dream = db.dream()
+        dream = db.dream(scene)
         source = path.with_suffix(".md")
         source.write_text(
             "\n\n".join(f"# heading {n}\n\n{long_text(f'imported {n}', 2_000)}" for n in range(150)), "utf-8"
