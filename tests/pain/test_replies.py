@@ -8,14 +8,14 @@ from memhop.server.operation import READ
 from memhop.server.operations.hemisphere import HEMISPHERE
 from memhop.server.toolsets import TOOLSETS, toolset
 from tests.support.asked import ROWS
-from tests.support.large_memory import Large
+from tests.support.large_memory import World
 from tests.support.mcp_server import Served
 from tests.support.processes import Starter
 
 MOST = 25_000  # characters
 
 
-def test_row_82_every_tool_on_defaults_fits_and_says_what_was_cut(start: Starter, large: Large) -> None:
+def test_row_82_every_tool_on_defaults_fits_and_says_what_was_cut(start: Starter, large: World) -> None:
     """One call returned 50,000 to 80,000 tokens; a client refuses more than 25,000."""
     for tools in ("full", "hemisphere"):
         with Served(start, large.path, "--tools", tools) as server:

@@ -17,7 +17,7 @@ from memhop.server.parameters import Fields, Flag, Kind, Listed, Number, Whole
 from memhop.server.reply import Reply, size_of
 from tests.support import asked
 from tests.support.asked import ROWS, all_operations
-from tests.support.large_memory import NOTES, Large, open_large
+from tests.support.large_memory import LARGE, World, open_fast
 from tests.support.memories import copied
 
 MOST = 25_000
@@ -38,8 +38,8 @@ HOST = Host()
 
 
 @pytest.fixture(scope="module")
-def db(large: Large, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DB]:
-    with open_large(copied(large.path, tmp_path_factory.mktemp("bounded") / "a.meh")) as opened:
+def db(large: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DB]:
+    with open_fast(copied(large.path, tmp_path_factory.mktemp("bounded") / "a.meh")) as opened:
         yield opened
 
 
@@ -57,7 +57,7 @@ def test_every_operation_is_asked() -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_reply_on_defaults_fits_and_says_what_was_cut(db: DB, large: Large, name: str) -> None:
+def test_a_reply_on_defaults_fits_and_says_what_was_cut(db: DB, large: World, name: str) -> None:
     reply = ask(db, name, ROWS[name](large))
     assert reply.failed == (name in FAILING), reply.shown()
     assert reply.data.get("field") == FAILING.get(name) or not reply.failed
@@ -70,7 +70,7 @@ def test_a_reply_on_defaults_fits_and_says_what_was_cut(db: DB, large: Large, na
 
 
 @pytest.mark.parametrize("name", PAGED)
-def test_the_cursor_leads_on_to_everything_exactly_once(db: DB, large: Large, name: str) -> None:
+def test_the_cursor_leads_on_to_everything_exactly_once(db: DB, large: World, name: str) -> None:
     """Page by page as clients get them, against one listing without bounds."""
     arguments = {**ROWS[name](large), **SMALLER.get(name, {})}
     most = "limit" if "limit" in TABLE[name].parameters.kinds else "max_chars"
@@ -89,7 +89,7 @@ def test_all_notes_can_be_paged_through(db: DB) -> None:
         cursor = page.next
         if cursor is None:
             break
-    assert len(listed) > NOTES
+    assert len(listed) > LARGE.notes
     wanted = {"tier": "all", "sort": "created", "newest_first": False}
     assert [one["id"] for one in paged(db, "memhop_note_list", wanted)] == listed
 
@@ -135,7 +135,7 @@ WRONG: tuple[Any, ...] = ("x", True, [], {}, "", "1.5.2", float("inf"), float("n
 
 
 @pytest.mark.parametrize(("name", "parameter", "kind"), [*numbers()])
-def test_a_number_is_taken_lowered_or_refused(db: DB, large: Large, name: str, parameter: str, kind: Kind) -> None:
+def test_a_number_is_taken_lowered_or_refused(db: DB, large: World, name: str, parameter: str, kind: Kind) -> None:
     """Of what models send for a number nothing is guessed at, and nothing is ignored without a word."""
     assert isinstance(kind, Whole | Number)
     row = {**ROWS[name](large), **SMALLER.get(name, {})}
@@ -189,7 +189,7 @@ def flags() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "parameter"), [*flags()])
-def test_a_flag_is_yes_or_no(large: Large, name: str, parameter: str) -> None:
+def test_a_flag_is_yes_or_no(large: World, name: str, parameter: str) -> None:
     row = ROWS[name](large)
     for value in ("true", False, 1, "no"):
         assert not bound(name, {**row, parameter: value}).failed
@@ -202,7 +202,7 @@ def test_a_flag_is_yes_or_no(large: Large, name: str, parameter: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_reply_of_what_writes_fits(db: DB, large: Large, name: str) -> None:
+def test_a_reply_of_what_writes_fits(db: DB, large: World, name: str) -> None:
     """These come last: they change what the others read."""
     reply = ask(db, name, ROWS[name](large))
     assert reply.failed == (name in FAILING), reply.shown()

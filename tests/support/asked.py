@@ -12,10 +12,10 @@ from typing import Any
 from memhop.server.operation import Operation
 from memhop.server.operations import OPERATIONS
 from memhop.server.operations.hemisphere import HEMISPHERE
-from tests.support.large_memory import Large, card
+from tests.support.large_memory import World, card
 from tests.support.memories import NOW
 
-Row = Callable[[Large], Mapping[str, Any]]
+Row = Callable[[World], Mapping[str, Any]]
 QUESTION = "what was measured on the connection pool?"
 
 
@@ -24,7 +24,7 @@ def all_operations() -> dict[str, Operation]:
     return {**OPERATIONS, **HEMISPHERE}
 
 
-def _nothing(_: Large) -> Mapping[str, Any]:
+def _nothing(_: World) -> Mapping[str, Any]:
     return {}
 
 
