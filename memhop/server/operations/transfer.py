@@ -80,7 +80,7 @@ def import_(
     return data, "\n".join((f"{done.format}: {done.read} read, {said}{would}", *problems))
 
 
-@operation("memhop_import_list", title="List imports", scope=ADMIN, result=results.Page)
+@operation("memhop_import_list", title="List imports", scope=ADMIN, reads=True, result=results.Page)
 def import_list(host: Host, db: DB, *, limit: Limit = 20, cursor: Cursor = None) -> Answer:
     """List what was imported, the newest first. Example: {}"""
     return paged(
@@ -94,7 +94,9 @@ def import_list(host: Host, db: DB, *, limit: Limit = 20, cursor: Cursor = None)
     )
 
 
-@operation("memhop_import_show", title="Read what an import wrote", scope=ADMIN, result=results.ImportChanges)
+@operation(
+    "memhop_import_show", title="Read what an import wrote", scope=ADMIN, reads=True, result=results.ImportChanges
+)
 def import_show(host: Host, db: DB, *, number: ImportNumber) -> Answer:
     """Read which records an import wrote, before you take it back. Example: {"number": 2}"""
     found = db.imports.show(number)
@@ -116,7 +118,7 @@ def import_undo(host: Host, db: DB, *, number: ImportNumber) -> Answer:
     )
 
 
-@operation("memhop_export", title="Export", scope=ADMIN)
+@operation("memhop_export", title="Export", scope=ADMIN, reads=True)
 def export(
     host: Host,
     db: DB,
