@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from memhop.server.operation import READ
 from memhop.server.operations.hemisphere import HEMISPHERE
 from memhop.server.toolsets import TOOLSETS, toolset
 from tests.support.asked import ROWS
@@ -22,7 +21,7 @@ def test_row_82_every_tool_on_defaults_fits_and_says_what_was_cut(start: Starter
             server.handshake()
             listed = server.answer(server.ask("tools/list"))["result"]["tools"]
             assert [name for one in listed if not (name := one["name"]).startswith("test_")] == list(toolset(tools))
-            asked = [one for one in toolset(tools).values() if one.scope == READ]
+            asked = [one for one in toolset(tools).values() if one.reads]
             for operation in asked:
                 result = server.call(operation.name, **ROWS[operation.name](large))
                 assert not result.get("isError"), result

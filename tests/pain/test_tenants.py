@@ -25,7 +25,6 @@ from memhop.server.http.openapi import document
 from memhop.server.http.routes import BODIES, PREFIX, ROUTES, Route
 from memhop.server.mcp.prompts import PROMPTS
 from memhop.server.mcp.resources import ADDRESSES
-from memhop.server.operation import READ
 from memhop.server.operations import OPERATIONS
 from tests.support.asked import ROWS, in_order
 from tests.support.large_memory import SMALL, World, build
@@ -33,7 +32,7 @@ from tests.support.serving import HANG_S, Server, serving
 
 MINE, THEIRS = "quokkaalpha", "wombatbeta"  # the words of alice and of bob
 MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
-TELLING = [name for name in in_order() if name in OPERATIONS and OPERATIONS[name].scope == READ]
+TELLING = [name for name in in_order() if name in OPERATIONS and OPERATIONS[name].reads]
 SILENT = {  # they read, but tell nothing that anybody wrote
     "memhop_dream_list", "memhop_dream_show", "memhop_events", "memhop_import_list", "memhop_import_show",
     "memhop_pending", "memhop_project_count", "memhop_project_schema", "memhop_stats", "memhop_status",
@@ -150,8 +149,8 @@ def check_tool(two: Two, name: str, *, telling: bool) -> None:
     silent_on_bob(elsewhere)
 
 
-READING = [route for route in in_turn() if OPERATIONS[route.operation].scope == READ]
-WRITING = [route for route in in_turn() if OPERATIONS[route.operation].scope != READ]
+READING = [route for route in in_turn() if OPERATIONS[route.operation].reads]
+WRITING = [route for route in in_turn() if not OPERATIONS[route.operation].reads]
 
 
 @pytest.mark.parametrize("route", READING, ids=lambda route: route.name)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memhop import DB
-from memhop.server.operation import READ, Host
+from memhop.server.operation import Host
 from memhop.server.parameters import Fields, Flag, Kind, Listed, Number, Whole
 from memhop.server.reply import Reply, size_of
 from tests.support import asked
@@ -23,8 +23,8 @@ from tests.support.memories import copied
 MOST = 25_000
 UNBOUNDED = 10**12
 TABLE = all_operations()
-READERS = [name for name in asked.in_order() if name in TABLE and TABLE[name].scope == READ]
-WRITERS = [name for name in asked.in_order() if name in TABLE and TABLE[name].scope != READ]
+READERS = [name for name in asked.in_order() if name in TABLE and TABLE[name].reads]
+WRITERS = [name for name in asked.in_order() if name in TABLE and not TABLE[name].reads]
 PAGED = [name for name, one in TABLE.items() if "cursor" in one.parameters.kinds]
 ITEMS = {"memhop_knowledge_get": "Nodes", "memhop_scene_topics": "topics"}  # where they are not called items
 FAILING = {"memhop_backfill": "embedder"}  # what is refused in this memory, and over which field
@@ -154,7 +154,7 @@ def test_a_number_is_taken_lowered_or_refused(db: DB, large: World, name: str, p
         unknown = ask(db, name, {**row, parameter: kind.high})
         assert (unknown.failed, unknown.data["field"]) == (True, parameter)
         return
-    asking = ask if TABLE[name].scope == READ else lambda _, *given: bound(*given)
+    asking = ask if TABLE[name].reads else lambda _, *given: bound(*given)
     high = asking(db, name, {**row, parameter: 10**18})
     assert not high.failed, high.shown()
     assert f"{parameter} {10**18} was lowered to {kind.high}" in high.data["remarks"]

@@ -198,4 +198,4 @@ LAST = (  # they end things that other rows need
 def in_order() -> list[str]:
     """All operations: those that only read first, those that take most away last."""
     table = all_operations()
-    return sorted(ROWS, key=lambda name: (name in LAST, name in table and table[name].scope != "read"))
+    return sorted(ROWS, key=lambda name: (name in LAST, name in table and not table[name].reads))
