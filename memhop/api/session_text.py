@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from memhop.api import results
 from memhop.common.clock import to_iso
 from memhop.common.config import LOW_CONFIDENCE
-from memhop.common.fence import CLOSE, OPEN
-from memhop.search.packing import shown
+from memhop.common.fence import CLOSE, OPEN, shown
 
 if TYPE_CHECKING:
     from memhop.api.db import DB

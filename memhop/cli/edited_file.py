@@ -7,7 +7,6 @@ change gives it back. Symbolic links are followed; the mode is kept.
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 import tempfile
@@ -42,6 +41,8 @@ class Edited(NamedTuple):
 
     def diff(self) -> str:
         """The change as a unified diff, "" if there is none."""
+        import difflib
+
         lines = difflib.unified_diff(
             (self.old or "").splitlines(), (self.new or "").splitlines(), str(self.path), str(self.path), lineterm=""
         )
@@ -55,11 +56,11 @@ def preview(path: Path, change: Change) -> Edited:
     return Edited(path, old, _checked(path, change, old, _read(_copy_of(target))))
 
 
-def edit(path: Path, change: Change, *, copies: Callable[[str], bool]) -> Edited:
+def edit(path: Path, change: Change, *, copies: Callable[[str], bool] | None) -> Edited:
     """Change a file.
 
     Args:
-        copies: Whether what the file holds is to be kept as a copy, in the place of an older one.
+        copies: Whether what the file holds is kept as a copy in the place of an older one. None: none is made.
 
     Raises:
         InvalidRequest: the text does not do, and nothing was changed. StorageError: it cannot be read or written, or
@@ -76,7 +77,7 @@ def edit(path: Path, change: Change, *, copies: Callable[[str], bool]) -> Edited
             new = _checked(path, change, old, before)
             if new == old:
                 return Edited(path, old, new)
-            if old is not None and new is not None and copies(old):
+            if old is not None and new is not None and copies is not None and (before is None or copies(old)):
                 _write(copy, old, like=target)
             if _write(target, new, like=target, while_it_is=old):
                 if before is not None and new == before:

@@ -83,6 +83,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {  # in the order of the help
     "repair": upkeep.repair,
     "compact": upkeep.compact,
     "serve": serve.serve,
+    "status": serve.status,
+    "stop": serve.stop,
     "hook": hook_command.hook,
     "bench": bench.bench,
     "instructions": instructions.instructions,

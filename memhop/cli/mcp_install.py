@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from memhop.cli.arguments import DEFAULT_FILE, DryRunOption, FileOption, JsonOption, YesOption, typed
-from memhop.cli.call import confirmed
-from memhop.cli.edited_file import Edited, edit, preview
+from memhop.cli.edit_plan import Pieces, Plan, carry_out
+from memhop.cli.edited_file import preview
 from memhop.cli.exit_codes import reporting
 from memhop.cli.output import Output
 from memhop.cli.places import check_server_name, hook_commands, path_of, server_command
 from memhop.clients.entry import Server
 from memhop.clients.hooks import HOOKED, Hooks, hooked
-from memhop.clients.piece import Piece, brought, removed
+from memhop.clients.piece import Piece, brought
 from memhop.clients.table import CLIENTS, Client, client_of, entry_of, form_of, piece_of, token_input
 from memhop.common.config import check_choice, check_project
 from memhop.common.errors import InvalidRequest, MemhopError
 
 TOOLS = ("core", "notes", "full")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-Pieces = Callable[[str], Sequence[tuple[Piece, Any]]]  # what is to be in a text, which may depend on what is there
 
 ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT", help="Which client; `memhop mcp clients` lists them.")]
 ScopeOption = Annotated[
@@ -70,11 +68,11 @@ def install(
         files = [_File(config, chosen.files, lambda text: _entries(chosen, server_name, server, text))]
         if hooks:
             files.append(_hook_file(client, file, project, http))
-        if not writing or not chosen.files:
+        if not writing or not (chosen.files or config):
             _print(out, client, files)
             return
-        plans = [_Plan(*one) for one in _by_path(files, scope).items()]
-        _carry_out(out, client, plans, dry_run=dry_run, yes=yes, done="written", about=chosen.about)
+        plans = [Plan(*one) for one in _by_path(files, scope).items()]
+        carry_out(out, client, plans, dry_run=dry_run, yes=yes, done="written", about=chosen.about)
 
 
 def uninstall(
@@ -93,8 +91,8 @@ def uninstall(
         if client in HOOKED:
             how = hooked(client)
             files.append(_File(None, how.files, lambda text: [(Hooks(how), None)]))
-        plans = [_Plan(*one, taking=True) for one in _by_path(files, scope).items()]
-        _carry_out(out, client, plans, dry_run=dry_run, yes=yes, done="taken out", about="")
+        plans = [Plan(*one, taking=True) for one in _by_path(files, scope).items()]
+        carry_out(out, client, plans, dry_run=dry_run, yes=yes, done="taken out", about="")
 
 
 def clients(name: NameOption = "memhop", as_json: JsonOption = False) -> None:
@@ -137,24 +135,6 @@ class _File(NamedTuple):
     path: Path | None
     files: Mapping[str, tuple[str, ...]]
     pieces: Pieces
-
-
-class _Plan(NamedTuple):
-    """A file, and what is to be in it, or no longer."""
-
-    path: Path
-    pieces: Pieces
-    taking: bool = False
-
-    def change(self, text: str | None, before: str | None) -> str | None:
-        pieces = self.pieces(text or "")
-        if self.taking:
-            return removed(text, before, [piece for piece, _ in pieces])
-        return brought(text, pieces)
-
-    def copies(self, text: str) -> bool:
-        """Whether nothing of it is in a text, so that this is what there was before."""
-        return not self.taking and all(piece.held(text) is None for piece, _ in self.pieces(text))
 
 
 def _by_path(files: Sequence[_File], scope: str) -> dict[Path, Pieces]:
@@ -223,36 +203,3 @@ def _print(out: Output, client: str, files: Sequence[_File]) -> None:
         where = " or ".join(f"{path_of(one.files, scope)} ({scope})" for scope in one.files)
         out.notice(f"for {where}" if where else CLIENTS[client].about)
         out.raw(text.rstrip("\n"))
-
-
-def _carry_out(
-    out: Output, client: str, plans: Sequence[_Plan], *, dry_run: bool, yes: bool, done: str, about: str
-) -> None:
-    shown = [preview(plan.path, plan.change) for plan in plans]
-    changes = [(plan, one) for plan, one in zip(plans, shown, strict=True) if one.changed]
-    for _, one in changes:
-        if not out.as_json:
-            out.raw(one.diff())
-    if changes and not dry_run:
-        confirmed(f"Change {' and '.join(str(plan.path) for plan, _ in changes)}?", yes)
-        made = {plan.path: edit(plan.path, plan.change, copies=plan.copies) for plan, _ in changes}
-        shown = [made.get(one.path, one) for one in shown]
-    if out.as_json:
-        out.json({"client": client, "files": [_told(one) for one in shown], "dry_run": dry_run, "about": about})
-        return
-    for one in shown:
-        if not one.changed:
-            out.say(f"nothing to change in {one.path}")
-        elif not dry_run:
-            out.say((done, "bold"), f" {one.path}" + (f"; before: {one.copy.name}" if one.copy else ""))
-    if about and changes and not dry_run:
-        out.notice(about)
-
-
-def _told(one: Edited) -> dict[str, Any]:
-    return {
-        "file": str(one.path),
-        "changed": one.changed,
-        "diff": one.diff(),
-        "copy": str(one.copy) if one.copy else None,
-    }

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memhop.cli.arguments import DEFAULT_ROOT, RootOption, embedder_called
+from memhop.cli.arguments import DEFAULT_ROOT, JsonOption, RootOption, embedder_called
 from memhop.cli.configuration import backups, chat_model, settings
-from memhop.cli.exit_codes import reporting
-from memhop.common.config import check_choice, check_int
+from memhop.cli.exit_codes import FAILED, reporting
+from memhop.cli.output import when
+from memhop.common.clock import to_iso
+from memhop.common.config import check_choice, check_int, check_seconds
 from memhop.common.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,8 +40,8 @@ def serve(
         typer.Option(metavar="ORIGIN", help="A web page that may ask it, such as https://app.example."),
     ] = None,
     tools: Annotated[
-        str, typer.Option(metavar="SET", help="Shown over MCP: core, notes, full or hemisphere.")
-    ] = "core",
+        str, typer.Option(metavar="SET", help="Shown over MCP: core (the default), notes, full or hemisphere.")
+    ] = "",
     embedder: Annotated[
         str, typer.Option(metavar="NAME", help="none, hash, local, minilm or onnx:FOLDER, for all memories.")
     ] = "none",
@@ -56,15 +58,16 @@ def serve(
     with reporting(as_json=False) as out:
         if find_spec("mcp") is None or find_spec("uvicorn") is None:
             raise ConfigError("the servers are not installed", hint="pip install 'memhop[mcp]'")
-        check_choice(tools, field="--tools", choices=_TOOLS)
+        config = settings()
+        check_choice(tools or config.server.tools, field="--tools", choices=_TOOLS)
         check_int(port, field="--port", low=0, high=65535)
         chosen = replace(
-            settings().server,
+            config.server,
             host=host,
             port=port,
-            tools=tools,
-            allow_hosts=tuple(allow_host or settings().server.allow_hosts),
-            allow_origins=tuple(allow_origin or settings().server.allow_origins),
+            tools=tools or config.server.tools,
+            allow_hosts=tuple(allow_host or config.server.allow_hosts),
+            allow_origins=tuple(allow_origin or config.server.allow_origins),
         )
         level = logging.DEBUG if debug else logging.WARNING
         logging.basicConfig(stream=sys.stderr, level=level, format="memhop serve: %(message)s")
@@ -110,3 +113,40 @@ def _opener(embedder: str) -> Callable[[Path, bool], memhop.DB]:
         )
 
     return opened
+
+
+def stop(
+    root: RootOption = DEFAULT_ROOT,
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Longest wait for its end, 0..3600.")] = 30.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop the server of --root: it finishes what it is doing, and closes every memory. No other process is touched."""
+    with reporting(as_json=as_json) as out:
+        check_seconds(wait, field="--wait", high=3600)
+        from memhop.server.http.statefile import NAME
+        from memhop.server.http.statefile import stop as end
+
+        state = end(root.expanduser() / NAME, wait_s=wait)
+        if as_json:
+            out.json({"stopped": True, "pid": state.pid})
+        else:
+            out.say(f"stopped process {state.pid}, which listened at {state.host}, port {state.port}")
+
+
+def status(root: RootOption = DEFAULT_ROOT, as_json: JsonOption = False) -> None:
+    """Tell whether a server runs on --root, and where it listens. Exit code 1: none does."""
+    with reporting(as_json=as_json) as out:
+        from memhop.server.http.statefile import NAME, look
+
+        found = look(root.expanduser() / NAME)
+        state = found.state
+        if as_json:
+            where = {} if state is None else {"pid": state.pid, "host": state.host, "port": state.port}
+            out.json({"state": found.word, **where, "since": None if state is None else to_iso(state.since)})
+        elif state is None or found.word == "stale":
+            out.say("no server runs" + ("; the last one was killed" if state else ""))
+        else:
+            said = "runs" if found.word == "running" else "is there, and does not answer as the server"
+            out.say(f"process {state.pid} {said}; host {state.host}, port {state.port}, since {when(state.since)}")
+        if found.word != "running":
+            raise typer.Exit(FAILED)

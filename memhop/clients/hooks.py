@@ -18,7 +18,7 @@ from memhop.common.config import check_choice
 
 EVENTS: Final = ("session-start", "prompt", "stop", "pre-compact", "session-end")
 MODULE: Final = "memhop.cli.hook"
-_OURS: Final = re.compile(r"\bmemhop\.cli\.hook\b|\bmemhop(?:\.exe)?[\"']?\s+hook\b")
+_OURS: Final = re.compile(rf"\bmemhop(?:\.cli\.hook|(?:\.exe)?[\"']?\s+hook)\s+(?:{'|'.join(EVENTS)})\b")
 _SECONDS: Final = {"session-start": 10, "prompt": 5, "stop": 10, "pre-compact": 10, "session-end": 10}
 
 

@@ -127,13 +127,16 @@ def _added(document: Document, holder: Node, key: str | None, value: Any) -> str
 def _removed(document: Document, holder: Node, part: Part) -> str:
     text = document.text
     index = holder.parts.index(part)
-    after = part.comma + 1 if part.comma >= 0 else part.end
+    rest = text[part.end :]
+    if part.comma >= 0:
+        between = text[part.end : part.comma]
+        rest = (between if between.strip() else "") + text[part.comma + 1 :]
     before = _end_before(document, holder, part)
-    if _ends_with_line_comment(document, before) and text[after:].split("\n", 1)[0].strip():
+    if _ends_with_line_comment(document, before) and rest.split("\n", 1)[0].strip():
         before = part.start  # or what follows would become a part of that comment
-    head, rest = text[:before], text[after:]
+    head = text[:before]
     if len(holder.parts) == 1:
-        inside = text[holder.start + 1 : before] + text[after : holder.end - 1]
+        inside = text[holder.start + 1 : before] + rest[: len(rest) - (len(text) - holder.end + 1)]
         if not inside.strip():
             return text[: holder.start + 1] + text[holder.end - 1 :]
     elif part.comma < 0:
@@ -248,7 +251,9 @@ def _proven(
         and _comments(document, gone) == _comments(new, (0, 0))
     )
     if not proven:
-        raise InvalidRequest("it cannot be changed without touching something else", allowed="a change by hand")
+        raise InvalidRequest(
+            "it cannot be changed without touching something else", allowed="a change by hand: see --print"
+        )
     return text
 
 

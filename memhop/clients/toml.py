@@ -6,7 +6,6 @@ table, and a comparison of lines that none went but those of the table.
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any, Final, NamedTuple
 
 from memhop.common.errors import ConfigError, InvalidRequest
@@ -41,27 +40,34 @@ class Table(NamedTuple):
         if not isinstance(before.get(holder, {}), dict):
             raise InvalidRequest(f"{holder} is no table", allowed="a table there")
         mark, body, newline = _unwrapped(text)
-        document = kit.parse(body)
-        if value is None:
-            del document[holder][name]
-            if not document[holder]:
-                del document[holder]
-        else:
-            if holder not in document:
-                document.add(holder, kit.table(is_super_table=True))
-            table = kit.table()
-            for key, item in value.items():
-                table.add(key, item)
-            document[holder][name] = table
-        new: str = mark + kit.dumps(document).replace("\n", newline)
+        try:
+            document = kit.parse(body)
+            if value is None:
+                del document[holder][name]
+                if not document[holder]:
+                    del document[holder]
+            else:
+                if holder not in document:
+                    document.add(holder, kit.table(is_super_table=True))
+                table = kit.table()
+                table.update(value)
+                document[holder][name] = table
+            dumped: str = kit.dumps(document)
+        except (kit.exceptions.TOMLKitError, ValueError, TypeError) as error:  # it is an inline table, say
+            raise InvalidRequest(f"{error}", allowed="a change by hand") from None
+        new = mark + (dumped.replace("\n", newline) if newline == "\r\n" else dumped)
         after = _parsed(new)
         kept = _is_kept(new, text) if value is None else _is_kept(text, new)
         if _at(after, self.path) != value or _rest(after, self.path) != _rest(before, self.path) or not kept:
-            raise InvalidRequest("it cannot be changed without touching something else", allowed="a change by hand")
+            raise InvalidRequest(
+                "it cannot be changed without touching something else", allowed="a change by hand: see --print"
+            )
         return new
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text.removeprefix(_BOM))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -69,14 +75,12 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _unwrapped(text: str) -> tuple[str, str, str]:
-    """The byte order mark or "", the text with plain line ends, and the line ends it has."""
+    """The byte order mark or "", the text, and its line ends. It has plain ones then, unless they were mixed."""
     mark = _BOM if text.startswith(_BOM) else ""
     body = text.removeprefix(_BOM)
-    if "\r\n" not in body:
-        return mark, body, "\n"
-    if body.count("\n") != body.count("\r\n"):
-        raise InvalidRequest("its line ends are mixed", allowed="line ends of one kind")
-    return mark, body.replace("\r\n", "\n"), "\r\n"
+    if "\r\n" in body and body.count("\n") == body.count("\r\n"):
+        return mark, body.replace("\r\n", "\n"), "\r\n"
+    return mark, body, "\n"
 
 
 def _at(parsed: dict[str, Any], path: tuple[str, str]) -> Any:
@@ -99,6 +103,7 @@ def _is_kept(old: str, new: str) -> bool:
 def _tomlkit() -> Any:
     try:
         import tomlkit
+        import tomlkit.exceptions
     except ImportError:
         raise ConfigError("what changes TOML is not installed", hint="pip install 'memhop[mcp]'") from None
     return tomlkit

@@ -1,8 +1,8 @@
 """`memhop serve` as a process, with tokens, for tests that speak HTTP to it.
 
-    with serving(tmp_path) as server:
-        alice = server.client("alice")            # an httpx.Client with a token of alice's
-        alice.get("/api/v1/notes").json()
+with serving(tmp_path) as server:
+    alice = server.client("alice")            # an httpx.Client with a token of alice's
+    alice.get("/api/v1/notes").json()
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@
 
 Acts are those that need the scope "admin", whether they were done or refused, tokens made and revoked, the start and
 the end of the server. A full file is kept as audit.jsonl.1, older ones with higher numbers, and the oldest goes.
+
+Who may not do something can try it a thousand times a second. So that this does not wash out what was done, the same
+refusal is written once a minute, with how often it came since ("repeated").
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +30,10 @@ from memhop.server.http.access import Access
 
 NAME = "audit.jsonl"
 log = logging.getLogger("memhop.server")
+DONE = "done"
 _LONGEST = 200  # characters of one value
+_QUIET_MS = 60_000
+_MOST_REFUSED = 1000  # kinds of refusals that are counted
 _WAIT_S = 2.0
 
 
@@ -43,6 +51,10 @@ class Audit:
     ) -> None:
         self._path, self._most_bytes, self._keep = path, most_bytes, keep
         self._clock = clock or SystemClock()
+        self._refused: OrderedDict[tuple[str | None, ...], tuple[int, int]] = (
+            OrderedDict()
+        )  # -> when written, since then
+        self._counting = threading.Lock()
 
     def write(
         self,
@@ -50,7 +62,7 @@ class Audit:
         *,
         access: Access | None,
         tenant: str,
-        outcome: str = "done",
+        outcome: str = DONE,
         detail: Mapping[str, Any] | None = None,
     ) -> None:
         """Add a line. It never raises: a full disk does not undo what was done, or refused. It is logged then.
@@ -64,14 +76,21 @@ class Audit:
 
         Cost: about 100 us, on a local disk.
         """
+        now = self._clock.now_ms()
+        repeated = 0
+        if outcome != DONE:
+            counted = self._repeated((act, outcome, access.token if access else None, tenant), now)
+            if counted is None:
+                return
+            repeated = counted
         line: dict[str, Any] = {
-            "at": to_iso(self._clock.now_ms()),
+            "at": to_iso(now),
             "act": _short(act),
             "outcome": _short(outcome),
             "token": access.token if access else None,
             "tenant": _short(tenant) or None,
             "detail": {_short(name): _short(value) for name, value in (detail or {}).items()},
-        }
+        } | ({"repeated": repeated} if repeated else {})
         lock = SideLock(self._path.with_name(f"{self._path.name}.lock"), purpose="audit")
         try:
             lock.acquire(_WAIT_S)
@@ -81,6 +100,16 @@ class Audit:
                 lock.release()
         except (MemhopError, OSError) as error:
             log.error("audit: %s was not written down: %s", line["act"], error)
+
+    def _repeated(self, key: tuple[str | None, ...], now: int) -> int | None:
+        """How often it was refused since it was last written down. None: that was a moment ago, and it is counted."""
+        with self._counting:
+            written, since = self._refused.get(key, (-_QUIET_MS, 0))
+            quiet = 0 <= now - written < _QUIET_MS
+            self._refused[key] = (written, since + 1) if quiet else (now, 0)
+            if len(self._refused) > _MOST_REFUSED:
+                self._refused.popitem(last=False)
+        return None if quiet else since
 
     def _append(self, line: bytes) -> None:
         """Under the lock. A link in place of the file is refused: it would be led elsewhere."""

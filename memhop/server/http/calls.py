@@ -18,7 +18,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -73,6 +72,7 @@ class Calls:
         self._queue, self._seconds = queue, seconds
         self._width = {READ: readers, WRITE: WRITERS, ADMIN: 1}
         self._lines: dict[tuple[str, str], _Line] = {}  # (tenant, scope) -> those that are not empty
+        self._ended: asyncio.Future[None] | None = None
         self._threads = ThreadPoolExecutor(THREADS, "memhop call")
 
     async def call(
@@ -116,9 +116,11 @@ class Calls:
                 tenant. TimedOut: it took too long; it goes on all the same. And what opening the file raises.
         """
         began = time.perf_counter()
-        outcome, whose = "ok", "-"  # a name that is refused may be anything
+        outcome, whose, allowed = "ok", "", False
         try:
-            whose = check_access(access, tenant, scope)
+            whose = check_tenant(tenant)
+            check_access(access, whose, scope)
+            allowed = True
             missing = CREATED if scope != READ else REFUSED if access.tenant == EVERY else EMPTY
             found = await self._in_line(whose, scope, lambda: self._work(whose, missing, work))
             if isinstance(found, Reply) and found.failed:
@@ -127,7 +129,8 @@ class Calls:
             outcome = type(error).__name__
             raise
         finally:
-            self.metrics.called(name, scope, outcome, whose, time.perf_counter() - began)
+            known = whose if allowed else "-"  # a name that is refused may be anything
+            self.metrics.called(name, scope, outcome, known, time.perf_counter() - began)
             if scope == ADMIN and self._audit is not None:
                 self._audit.write(name, access=access, tenant=whose, outcome="done" if outcome == "ok" else outcome)
         return found
@@ -150,6 +153,10 @@ class Calls:
         """Close the files nobody asked for."""
         await self._start(self.tenants.close_idle)
 
+    def stop(self, seconds: float) -> None:
+        """From now on nobody waits longer than this: the server is being stopped."""
+        asyncio.get_running_loop().call_later(seconds, self._patience().set_result, None)
+
     def close(self, wait_s: float) -> int:
         """Close all files, after what still runs. Blocks; for the end of the process.
 
@@ -163,10 +170,18 @@ class Calls:
     # -- in a thread ---------------------------------------------------------------------------------------------
 
     def _work(self, tenant: str, missing: str, work: Callable[[DB], T]) -> T:
+        code: object = None
         with self.tenants.use(tenant, missing=missing) as db:
-            found = work(db)
-            if isinstance(found, Reply) and found.failed and found.data.get("code") in _HANDLE_BROKEN:
-                self.tenants.renew(tenant)
+            try:
+                found = work(db)
+                if isinstance(found, Reply) and found.failed:
+                    code = found.data.get("code")
+            except StorageError as error:
+                code = error.code
+                raise
+            finally:
+                if code in _HANDLE_BROKEN:
+                    self.tenants.renew(tenant)
             return found
 
     # -- turns ---------------------------------------------------------------------------------------------------
@@ -190,26 +205,23 @@ class Calls:
             raise Busy("too many requests of this memory wait already", hint="try again in a moment")
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         line.waiting.append(turn)
+        came = False
         try:
-            async with asyncio.timeout(self._seconds):
-                await turn
-        except BaseException as error:
-            if turn.done() and not turn.cancelled():
-                self._leave(tenant, scope, line)  # the turn had come, and nobody is there to take it
-            else:
-                with suppress(ValueError):
+            came = await self._wait(turn)
+        finally:
+            if not came:
+                if turn.done():
+                    self._leave(tenant, scope, line)  # the turn had come, and nobody is there to take it
+                else:
                     line.waiting.remove(turn)
-            if isinstance(error, TimeoutError):
-                raise Busy("this memory had too much to do", hint="try again in a moment") from None
-            raise
+        if not came:
+            raise Busy("this memory had too much to do", hint="try again in a moment")
 
     def _leave(self, tenant: str, scope: str, line: _Line) -> None:
         """Give a place to the next one."""
-        while line.waiting:
-            turn = line.waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
+        if line.waiting:
+            line.waiting.popleft().set_result(None)
+            return
         line.running -= 1
         if not line.running:
             self._lines.pop((tenant, scope), None)
@@ -219,18 +231,29 @@ class Calls:
 
     async def _waited(self, work: asyncio.Future[T]) -> T:
         """What work in a thread comes to. Neither a client that goes away nor one that waited enough ends it."""
+        done = False
         try:
-            done, _ = await asyncio.wait((work,), timeout=self._seconds)
-        except asyncio.CancelledError:
-            work.add_done_callback(_forget)
-            raise
+            done = await self._wait(work)
+        finally:
+            if not done:
+                work.add_done_callback(_forget)
         if done:
             return work.result()
-        work.add_done_callback(_forget)
         raise TimedOut(
-            f"it is not done after {self._seconds:g} s, and goes on without you",
-            hint="look whether it was done before you ask again",
+            "it is not done in time, and goes on without you", hint="look whether it was done, then ask again"
         )
+
+    async def _wait(self, future: asyncio.Future[Any]) -> bool:
+        """Whether it is done within the time of a request, and before the server stops."""
+        ends = asyncio.FIRST_COMPLETED
+        done, _ = await asyncio.wait((future, self._patience()), timeout=self._seconds, return_when=ends)
+        return future in done
+
+    def _patience(self) -> asyncio.Future[None]:
+        """Done when there is none left; see `stop`."""
+        if self._ended is None:
+            self._ended = asyncio.get_running_loop().create_future()
+        return self._ended
 
 
 class _Line:

@@ -7,8 +7,14 @@ import math
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple
 
+from memhop.common.errors import Busy, Forbidden, MemhopError
+
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-_CODES = 4000  # and the HTTP status
+_CODES = {
+    403: Forbidden.code,
+    500: MemhopError.code,
+    503: Busy.code,
+}  # of others: 4000 and the last digits of the status
 
 
 class Refusal(NamedTuple):
@@ -28,10 +34,10 @@ class Refusal(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As `MemhopError.to_dict`; `code` is 4000 plus the status."""
+        """As `MemhopError.to_dict`."""
         return {
             "error": self.error,
-            "code": _CODES + self.status,
+            "code": _CODES.get(self.status, 4000 + self.status % 100),
             "message": self.message,
             "field": None,
             "allowed": None,

@@ -1,7 +1,7 @@
 """The process of `memhop serve`: it listens, serves, and when it is told to stop it finishes what it began.
 
-    SIGTERM, SIGINT    no new connections; running requests have `stop_seconds`; then every memory is checkpointed and
-                       closed. A second SIGINT gives up on running requests at once
+    SIGTERM, SIGINT, SIGHUP    no new connections; running requests have `stop_seconds`; then every memory is
+                               checkpointed and closed. A second SIGINT gives up on running requests at once
 
 A request whose thread hangs longer than that is given up: the process ends all the same. What was acknowledged is in
 its file in any case.
@@ -10,6 +10,7 @@ its file in any case.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import socket
@@ -50,6 +51,7 @@ log = logging.getLogger("memhop.server")
 _SWITCH_S: Final = 0.001  # how long a busy thread keeps the others waiting, the one that listens among them
 _BACKLOG: Final = 1024
 _KEEP_ALIVE_S: Final = 30  # of a connection that nothing is asked on
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 _LOOPBACK: Final = frozenset(("127.0.0.1", "::1", "localhost"))
 
 
@@ -121,6 +123,11 @@ def serve(
         most=settings.listeners,
         most_per_tenant=settings.listeners_of_one,
     )
+
+    def ending() -> None:
+        listening.stop()
+        calls.stop(settings.stop_seconds)
+
     with claimed(root / STATE) as claim:
         app = build_app(
             calls,
@@ -157,10 +164,10 @@ def serve(
                 proxy_headers=False,  # or anybody on this machine could say to be anybody
                 backlog=_BACKLOG,
                 timeout_keep_alive=_KEEP_ALIVE_S,
-                timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
+                timeout_graceful_shutdown=math.ceil(settings.stop_seconds) + 1,  # all have their answer by then
                 h11_max_incomplete_event_size=limits.head_bytes,
             ),
-            listening.stop,
+            ending,
         )
         bound = _listen(settings.host, settings.port)
         host, port = bound.getsockname()[:2]
@@ -228,7 +235,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
         finally:

@@ -64,6 +64,25 @@ def test_the_file_is_rotated_and_the_oldest_goes(path: Path) -> None:
     assert kept == list(range(kept[0], 60)), "in order, without a gap"
 
 
+def test_who_is_refused_again_and_again_does_not_wash_out_what_was_done(path: Path) -> None:
+    clock = ManualClock(1_770_000_000_000)
+    audit = Audit(path, clock=clock)
+    for _ in range(1000):
+        audit.write("compact", access=ACCESS, tenant="alice", outcome="Forbidden")
+        clock.advance(10)
+        audit.write("compact", access=ACCESS, tenant="bob", outcome="Forbidden")
+        audit.write("compact", access=ACCESS, tenant="alice")
+    clock.advance(60_000)
+    audit.write("compact", access=ACCESS, tenant="alice", outcome="Forbidden")
+    refused = [line for line in lines(path) if line["outcome"] != "done"]
+    assert [(line["tenant"], line.get("repeated")) for line in refused] == [
+        ("alice", None),
+        ("bob", None),
+        ("alice", 999),
+    ]
+    assert len(lines(path)) == 1003, "what was done is written each time"
+
+
 def _writing(link: Any, path: Path, name: str) -> None:
     link.send("ready")
     link.recv()

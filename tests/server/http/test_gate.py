@@ -201,10 +201,20 @@ def _is_an_error(answered: Answered) -> None:
     """The one shape, with nothing of the request in it."""
     error = answered.json()
     assert set(error) == {"error", "code", "message", "field", "allowed", "hint"}
-    assert error["code"] == 4000 + answered.status
+    assert error["code"] == {500: 1000, 503: 6001}.get(answered.status, 4000 + answered.status % 100)
     assert answered.headers["content-type"] == "application/json"
     assert "evil" not in answered.body.decode()
     assert (answered.status == 401) == ("www-authenticate" in answered.headers)
+
+
+def test_strangers_do_not_fill_the_log(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """Each request that was no HTTP, and each that asked for a web socket, was a line."""
+    with caplog.at_level(logging.DEBUG):
+        for sent in [row[1] for row in TABLE if row[2] == 400]:
+            ask(server.port, sent)
+        ask(server.port, request("GET", "/", "Connection: Upgrade", "Upgrade: websocket"))
+    apart = ("asyncio", "uvicorn.access")  # the latter is off, and pytest turns it on
+    assert [record.name for record in caplog.records if record.name not in apart] == []
 
 
 def test_large_heads_are_refused_before_they_are_read_whole(server: Server) -> None:
@@ -317,6 +327,16 @@ def test_one_peer_has_so_many_connections(server: Server) -> None:
     _until(lambda: ask(server.port, request(token=server.token)).status == 200)
 
 
+def test_all_peers_together_have_so_many_connections(tmp_path: Path) -> None:
+    with _server(tmp_path, Limits(all_connections=3)) as server:
+        links = [connected(server.port) for _ in range(3)]
+        with connected(server.port) as one_more:
+            assert answer_of(one_more).status == 503
+        for link in links:
+            link.close()
+        _until(lambda: ask(server.port, request(token=server.token)).status == 200)
+
+
 def test_who_takes_nothing_of_an_answer_is_cut_off(server: Server) -> None:
     with connected(server.port) as link:
         link.sendall(request(path="/flood", token=server.token))
@@ -343,7 +363,7 @@ def test_faults_of_the_app_are_logged_and_not_told(server: Server, caplog: pytes
     with caplog.at_level(logging.ERROR, "memhop.server"):
         answered = ask(server.port, request(path="/boom", token=server.token))
     assert answered.status == 500
-    _is_an_error(Answered(500, answered.headers, answered.body.replace(b"1000", b"4500")))
+    _is_an_error(answered)
     assert "secret" not in answered.body.decode()
     assert "Traceback" not in answered.body.decode()
     number = answered.json()["message"].split()[-1]
@@ -365,7 +385,9 @@ def test_a_token_file_that_cannot_be_believed_lets_nobody_in(tmp_path: Path, cap
         assert ask(server.port, request(token=server.token)).status == 200
 
 
-def test_guessing_tokens_is_slowed_and_does_not_lock_out_who_has_one(tmp_path: Path) -> None:
+def test_guessing_tokens_is_slowed_and_does_not_lock_out_who_has_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Also with a new X-Forwarded-For each time, which is not believed."""
     limits = Limits(failure_burst=5, failure_rate=0.001)
     with _server(tmp_path, limits) as server:
@@ -381,6 +403,7 @@ def test_guessing_tokens_is_slowed_and_does_not_lock_out_who_has_one(tmp_path: P
         assert ask(server.port, request(token=server.token)).status == 200, "who was in before stays in"
         lines = (tmp_path / "audit.jsonl").read_text("utf-8").splitlines()
         assert [json.loads(line)["act"] for line in lines] == ["token.guess"], "one line, not one for each guess"
+        assert len([record for record in caplog.records if record.name == "memhop.server"]) == 1
 
 
 def test_a_token_has_its_rate(tmp_path: Path) -> None:
