@@ -79,7 +79,7 @@ def test_no_more_requests_are_taken_than_can_be_kept(pipe: tuple[int, int]) -> N
     nowhere = os.open(os.devnull, os.O_WRONLY)
 
     async def run() -> None:
-        streams = Streams(Wire(pipe[0], nowhere))
+        streams = Streams(Wire(pipe[0], nowhere, os.getppid()))
         taken: list[SessionMessage] = []
 
         async def take() -> None:
