@@ -40,8 +40,8 @@ def serve(
         typer.Option(metavar="ORIGIN", help="A web page that may ask it, such as https://app.example."),
     ] = None,
     tools: Annotated[
-        str, typer.Option(metavar="SET", help="Shown over MCP: core, notes, full or hemisphere.")
-    ] = "core",
+        str, typer.Option(metavar="SET", help="Shown over MCP: core (the default), notes, full or hemisphere.")
+    ] = "",
     embedder: Annotated[
         str, typer.Option(metavar="NAME", help="none, hash, local, minilm or onnx:FOLDER, for all memories.")
     ] = "none",
@@ -58,15 +58,16 @@ def serve(
     with reporting(as_json=False) as out:
         if find_spec("mcp") is None or find_spec("uvicorn") is None:
             raise ConfigError("the servers are not installed", hint="pip install 'memhop[mcp]'")
-        check_choice(tools, field="--tools", choices=_TOOLS)
+        config = settings()
+        check_choice(tools or config.server.tools, field="--tools", choices=_TOOLS)
         check_int(port, field="--port", low=0, high=65535)
         chosen = replace(
-            settings().server,
+            config.server,
             host=host,
             port=port,
-            tools=tools,
-            allow_hosts=tuple(allow_host or settings().server.allow_hosts),
-            allow_origins=tuple(allow_origin or settings().server.allow_origins),
+            tools=tools or config.server.tools,
+            allow_hosts=tuple(allow_host or config.server.allow_hosts),
+            allow_origins=tuple(allow_origin or config.server.allow_origins),
         )
         level = logging.DEBUG if debug else logging.WARNING
         logging.basicConfig(stream=sys.stderr, level=level, format="memhop serve: %(message)s")

@@ -63,7 +63,7 @@ def without_code_comments() -> str:
 def examples() -> Iterator[list[str]]:
     """Arguments of each line of shell that calls memhop, up to a pipe or redirection."""
     for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", GUIDE.read_text("utf-8"), re.DOTALL | re.MULTILINE):
-        for line in block.splitlines():
+        for line in block.replace("\\\n", " ").splitlines():
             words = shlex.split(line.removeprefix("$ "), comments=True)
             while "|" in words:
                 first, words = words[: words.index("|")], words[words.index("|") + 1 :]

@@ -1,7 +1,7 @@
 """The process of `memhop serve`: it listens, serves, and when it is told to stop it finishes what it began.
 
-    SIGTERM, SIGINT    no new connections; running requests have `stop_seconds`; then every memory is checkpointed and
-                       closed. A second SIGINT gives up on running requests at once
+    SIGTERM, SIGINT, SIGHUP    no new connections; running requests have `stop_seconds`; then every memory is
+                               checkpointed and closed. A second SIGINT gives up on running requests at once
 
 A request whose thread hangs longer than that is given up: the process ends all the same. What was acknowledged is in
 its file in any case.
@@ -51,6 +51,7 @@ log = logging.getLogger("memhop.server")
 _SWITCH_S: Final = 0.001  # how long a busy thread keeps the others waiting, the one that listens among them
 _BACKLOG: Final = 1024
 _KEEP_ALIVE_S: Final = 30  # of a connection that nothing is asked on
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 _LOOPBACK: Final = frozenset(("127.0.0.1", "::1", "localhost"))
 
 
@@ -234,7 +235,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
         finally:

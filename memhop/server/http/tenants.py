@@ -36,6 +36,7 @@ log = logging.getLogger("memhop.server")
 CREATED, EMPTY, REFUSED = "created", "empty", "refused"  # what becomes of a memory that is missing
 _OPENING, _OPEN, _CLOSING = range(3)
 _MOST_REMEMBERED = 1_000  # failures
+_SHARE, _LONGEST_PAUSE_S = 20, 60.0  # a file that fails slowly is tried for a twentieth of the time at most
 
 
 class Counts(NamedTuple):
@@ -79,7 +80,7 @@ class Tenants:
         idle_s: Seconds after which a file nobody asked for is closed by `close_idle`.
         queue: Most requests that wait for a place while all are in use.
         wait_s: Longest they wait.
-        failure_s: Seconds a failure is remembered, so that a damaged file is not tried by every request.
+        failure_s: Least seconds a failure is remembered, so that a damaged file is not tried by every request.
     """
 
     def __init__(
@@ -269,6 +270,7 @@ class Tenants:
             self._waiting -= 1
 
     def _open(self, slot: _Slot, create: bool) -> _Slot:
+        began = time.monotonic()
         try:
             path = tenant_path(self.root, slot.name)
             slot.db = self._open_db(path, create)
@@ -277,7 +279,9 @@ class Tenants:
                 del self._slots[slot.name]
                 if isinstance(error, MemhopError):
                     self._failures += 1
-                    self._failed[slot.name] = error, time.monotonic() + self._failure_s
+                    now = time.monotonic()
+                    pause = max(self._failure_s, min(_SHARE * (now - began), _LONGEST_PAUSE_S))
+                    self._failed[slot.name] = error, now + pause
                     if len(self._failed) > _MOST_REMEMBERED:
                         self._failed.popitem(last=False)
                 self._changed.notify_all()

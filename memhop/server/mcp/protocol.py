@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from memhop.common.errors import InvalidRequest, NotFound
 from memhop.server.http.shapes import schema_of
 from memhop.server.mcp import prompts, resources
-from memhop.server.operation import READ, Operation
+from memhop.server.operation import Operation
 from memhop.server.reply import Reply
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -121,7 +121,7 @@ def build_server(
 
 def tool(operation: Operation) -> types.Tool:
     """An operation as clients are shown it."""
-    reads = operation.scope == READ
+    reads = operation.reads
     return types.Tool(
         name=operation.name,
         title=operation.title,

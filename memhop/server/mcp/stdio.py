@@ -29,7 +29,7 @@ from memhop.server.mcp.memory import Memory
 from memhop.server.mcp.protocol import Call, Context, build_server
 from memhop.server.mcp.streams import Streams
 from memhop.server.mcp.wire import Wire
-from memhop.server.operation import READ, Host, Operation
+from memhop.server.operation import Host, Operation
 from memhop.server.reply import Reply
 
 GRACE_S: Final = 1.4  # for calls under way; clients kill what does not end within two seconds
@@ -81,7 +81,7 @@ def caller(memory: Memory, host: Host) -> Call:
 
     def ask(operation: Operation, arguments: Mapping[str, Any] | None) -> Reply:
         try:
-            with memory.use(writes=operation.scope != READ) as db:
+            with memory.use(writes=not operation.reads) as db:
                 reply = operation.call(host, db, arguments)
                 if reply.failed:
                     memory.failed(db, reply.data.get("code"))

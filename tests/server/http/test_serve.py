@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def test_it_serves_and_stops(tmp_path: Path) -> None:
     assert [(one["act"], one["outcome"]) for one in acts] == [("server.start", "done"), ("server.stop", "done")]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_at_any_time(tmp_path: Path, number: int) -> None:
     """Also the very moment it says where it listens."""
     with serving(tmp_path) as server:
@@ -107,6 +108,19 @@ def test_stopping_finishes_what_runs_and_keeps_what_was_acknowledged(tmp_path: P
     assert kept <= texts(server.path("alice"))
     with DB.open(server.path("alice")) as db:
         assert db.recovery.clean
+
+
+def test_streams_without_an_end_do_not_keep_it_from_stopping(tmp_path: Path) -> None:
+    """Listeners to events, and sessions of older clients."""
+    with serving(tmp_path) as server, ExitStack() as streams:
+        headers = {"Authorization": f"Bearer {server.token('alice')}"}
+        for path in ("/sse/alice", "/api/v1/events"):
+            stream = httpx.stream("GET", f"{server.url}{path}", headers=headers, timeout=HANG_S)
+            assert next(streams.enter_context(stream).iter_lines())
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 9, "it did not wait for them to end by themselves"
+    assert (tmp_path / "stderr").read_text() == ""
 
 
 def test_a_request_that_hangs_does_not_keep_it_from_stopping(tmp_path: Path, start: Starter) -> None:

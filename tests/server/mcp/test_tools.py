@@ -42,7 +42,7 @@ def test_every_tool_of_every_set_is_what_strict_clients_take(key: tuple[str, str
     assert found["title"]
     assert 40 <= len(found["description"]) <= 2_000, "descriptions are cut at 2 KB"
     hints = found["annotations"]
-    assert hints["readOnlyHint"] is (operation.scope == READ)
+    assert hints["readOnlyHint"] is operation.reads
     assert not (hints["readOnlyHint"] and hints["destructiveHint"])
     assert hints["idempotentHint"] is operation.idempotent
     assert hints["openWorldHint"] is False
