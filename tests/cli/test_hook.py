@@ -235,6 +235,12 @@ def test_a_failure_is_told_at_the_next_session(client: Client, tmp_path: Path) -
     assert "systemMessage" not in client.tell("session-start", {"session_id": "s3", "source": "startup"}).out
 
 
+def test_a_folder_that_is_not_there_is_told(client: Client) -> None:
+    client.memory = client.memory.parent / "none" / "agent.meh"
+    ran = client.tell("session-start", {"session_id": "s", "source": "startup"})
+    assert str(client.memory.parent) in json.loads(ran.out)["systemMessage"]
+
+
 def test_the_project_is_the_folder_the_client_works_in(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(client.memory)
     started = {"session_id": "s", "source": "startup", "cwd": "/home/ada/elsewhere"}
