@@ -50,6 +50,7 @@ _SAFE = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_EXPOSED = (b"access-control-expose-headers", b"mcp-session-id, retry-after")
 _KNOWN = 10_000  # pairs of a peer and a token that was right
 _REMARKS = 1 / 60  # lines of one sort per second in the log and the audit file, whatever strangers send
 _LINGER_S, _LINGER_BYTES = 0.5, 1024 * 1024  # read of a refused body, so that the answer is not lost with it
@@ -110,7 +111,7 @@ class Gate:
         )
         origin = headers.get(b"origin", b"").decode("ascii", "replace")
         if not refusal and origin.lower() in self._origins:
-            send.add((b"access-control-allow-origin", origin.encode()), (b"vary", b"origin"))
+            send.add((b"access-control-allow-origin", origin.encode()), (b"vary", b"origin"), _EXPOSED)
             if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
                 await _preflight(send)
                 return

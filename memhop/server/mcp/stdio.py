@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -138,8 +139,6 @@ def _leave_after(seconds: float) -> None:
 def leave() -> None:
     """End the process at once: nothing is left to be done, and threads that hang would be waited for."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with suppress(OSError, ValueError, AttributeError):  # it may be closed, or None
             stream.flush()
-        except (OSError, ValueError):
-            continue
     os._exit(0)

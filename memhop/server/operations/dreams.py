@@ -32,7 +32,7 @@ def dream(
     """Consolidate what was said since the last dream: find scenes for loose turns, fuse topics, link scenes, draw the
     profile. Use it when you are idle or a session ends, not in the middle of a task. It never changes what was said,
     and memhop_dream_undo takes it back. Example: {"max_seconds": 10}"""
-    report = db.dream(scene_id, dry_run=dry_run, max_seconds=max_seconds)
+    report = db.dream(scene_id or None, dry_run=dry_run, max_seconds=max_seconds)
     return _report(host, report) | {"consolidated": report.changed > 0}, _told(host, report)
 
 

@@ -82,7 +82,7 @@ def test_calls_under_way_when_the_input_ends_are_answered(start: Starter, tmp_pa
     """Requests that are piped in get their answers, and what is stored is there."""
     with Served(start, tmp_path / "a.meh") as server:
         server.handshake()
-        calls = [server.start_call("test_wait", text=f"note {number}", seconds=0.3) for number in range(12)]
+        calls = [server.start_call("test_wait", text=f"note {number}", seconds=0.1) for number in range(12)]
         server.close_input()
         assert [server.answer(one)["result"]["structuredContent"]["text"] for one in calls] == [
             f"note {number}" for number in range(12)

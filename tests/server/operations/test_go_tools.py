@@ -392,6 +392,21 @@ def test_a_time_may_be_said_in_several_ways(given: Any, tmp_path: Path) -> None:
         assert [one.at for one in db.archive.list().items] == [NOW]
 
 
+def test_an_empty_text_stands_for_an_id_that_is_not_given(tmp_path: Path) -> None:
+    """Hosts that fill in every field of theirs send "" for those that they do not use."""
+    db, ids = filled(tmp_path / "a.meh")
+    with db:
+        data_of(db, "memhop_search", text="Hi", timestamp=NOW, directed_l2_id="", directed_l3_id="", auto_create=False)
+        assert len(data_of(db, "memhop_archive_search", topic_id="", keyword="", start=0, end=0)["items"]) == 7
+        assert len(data_of(db, "memhop_archive_search", topic_id="", ids=[ids.message])["items"]) == 1
+        step = {"session_id": "r", "event_type": "x", "l4_ref": ""}
+        assert data_of(db, "memhop_trajectory_append", **step, timestamp=NOW)["l4_ref"] is None
+        data_of(db, "memhop_trajectory_append_many", session_id="r", steps=[{"event_type": "x", "l4_ref": ""}])
+        assert data_of(db, "memhop_dream", scene_id="")["scene"] is None
+        assert data_of(db, "memhop_knowledge_nodes", graph_id=ids.graph, keyword="", node_type="")["items"]
+        assert ask(db, "memhop_scene_get", scene_id="").data["field"] == "scene_id"
+
+
 def test_an_edge_could_be_made_by_nobody(tmp_path: Path) -> None:
     """What lies around a node was the node alone."""
     db, ids = filled(tmp_path / "a.meh")

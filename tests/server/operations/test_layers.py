@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from memhop import DB
 from memhop.common.errors import ChatError
 from memhop.server.faults import discreet
+from memhop.server.http.shapes import schema_of
 from memhop.server.operation import ADMIN, READ, SCOPES, Host
 from memhop.server.operations import OPERATIONS
 from memhop.server.parameters import Fields, Id, Kind, Listed
@@ -23,6 +25,12 @@ from tests.support.memories import NOW, memory
 HOSTILE: tuple[Any, ...] = (
     [], {}, 1.5, True, -1, 10**30, "", " ", "\ud800", "\x00", "x" * 300, "0123456789abcdeg", [[]], [None], {"x": None},
 )  # fmt: skip
+
+
+def _must_be_an_id(kind: Kind) -> bool:
+    return isinstance(kind.of if isinstance(kind, Listed) else kind, Id)
+
+
 IDLE = {  # what writes, but not with the arguments of its row, or no commit
     "memhop_checkpoint", "memhop_compact", "memhop_scene_delete", "memhop_topic_delete", "memhop_maintain",
     "memhop_crystallize", "memhop_capability_activate",
@@ -35,7 +43,8 @@ def test_each_has_a_row() -> None:
 
 @pytest.mark.parametrize("name", sorted(WORKING))
 def test_it_does_its_work(name: str, tmp_path: Path) -> None:
-    """It answers, says something, and keeps to the room there is; what only reads writes nothing."""
+    """It answers in the shape that clients are told, says something, and keeps to the room there is; what only reads
+    writes nothing."""
     db, ids = filled(tmp_path / "a.meh")
     with db:
         before = db.stats().commit
@@ -45,6 +54,7 @@ def test_it_does_its_work(name: str, tmp_path: Path) -> None:
         assert reply.text
         assert size_of(reply.data) <= ROOM
         assert len(reply.text) <= ROOM
+        Draft202012Validator(schema_of(OPERATIONS[name].result)).validate(reply.data)
         if OPERATIONS[name].reads:
             assert db.stats().commit == before
         elif name not in IDLE:
@@ -123,8 +133,51 @@ def test_it_takes_nothing_that_does_not_do(name: str, full: tuple[DB, Ids]) -> N
             assert "missing" in reply.text
 
 
-def _must_be_an_id(kind: Kind) -> bool:
-    return isinstance(kind.of if isinstance(kind, Listed) else kind, Id)
+OF_KIND = {  # parameter -> a field of Ids of the kind it takes, where no row says so
+    "directed_l2_id": "scene", "directed_l3_id": "graph", "l4_ref": "message", "scene_id": "scene", "ids": "message",
+    "node_id": "node",
+}  # fmt: skip
+OF_SEVERAL = {("memhop_fact_assert", "sources"), ("memhop_usage", "id")}  # they take ids of several kinds
+KINDS = {
+    "other_scene": "scene",
+    "second_topic": "topic",
+    "third_topic": "topic",
+    "reply": "message",
+    "other_node": "node",
+}
+
+
+def ids_asked() -> Iterator[tuple[str, str]]:
+    for name in LAYERS:
+        for parameter, kind in OPERATIONS[name].parameters.kinds.items():
+            if _must_be_an_id(kind) and (name, parameter) not in OF_SEVERAL:
+                yield name, parameter
+
+
+@pytest.mark.parametrize(("name", "parameter"), list(ids_asked()))
+def test_an_id_of_another_kind_names_nothing(name: str, parameter: str, full: tuple[DB, Ids]) -> None:
+    """Ids share one space: what is asked of a scene must not be done to a graph that was named by mistake."""
+    db, ids = full
+    kinds = {id_: KINDS.get(field, field) for field, id_ in ids._asdict().items()}
+    given = dict(WORKING[name](ids)) if name in WORKING else {}
+    listed = isinstance(OPERATIONS[name].parameters.kinds[parameter], Listed)
+    right = given.get(parameter, ids._asdict().get(OF_KIND.get(parameter, ""), ids.topic))
+    wanted = kinds[right[0] if isinstance(right, list) else right]
+    if name == "memhop_knowledge_nodes" and parameter == "ids":
+        given, wanted = {"graph_id": ids.graph}, "node"
+    if name == "memhop_knowledge_edges" and parameter == "node_id":
+        given = {}
+    for other, kind in kinds.items():
+        if kind == wanted:
+            continue
+        value = ([*right[1:], other] if isinstance(right, list) else [other]) if listed else other
+        reply = ask(db, name, **given | {parameter: value})
+        if listed and not reply.failed:
+            assert other in reply.data.get("missing", reply.data.get("unknown_ids", ())), (kind, reply.data)
+        else:
+            assert reply.failed, kind
+            assert reply.data["error"] == "NotFound", (kind, reply.data)
+            assert str(reply.data["field"]).startswith(parameter), (kind, reply.data)
 
 
 def test_fields_of_items_are_checked(full: tuple[DB, Ids]) -> None:
