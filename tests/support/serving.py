@@ -60,6 +60,14 @@ class Server:
         return self.process.wait(HANG_S)
 
 
+def not_listening(client: httpx.Client, **more: Any) -> httpx.Response:
+    """What is answered to one who is not let listen to events. AssertionError: it is, and the stream would not end."""
+    with client.stream("GET", "/api/v1/events", **more) as response:
+        assert response.status_code != 200, "it may listen"
+        response.read()
+    return response
+
+
 @contextmanager
 def serving(folder: Path, *options: str, settings: Mapping[str, Any] | None = None) -> Iterator[Server]:
     """Begin to serve `folder/root`, wait until it listens, and end it, whatever happened.

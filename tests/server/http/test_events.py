@@ -16,7 +16,7 @@ import pytest
 
 from memhop import DB
 from memhop.server.http.tokens import NAME, Tokens
-from tests.support.serving import HANG_S, Server, serving
+from tests.support.serving import HANG_S, Server, not_listening, serving
 
 BEAT_S = 0.5
 
@@ -145,7 +145,7 @@ def test_filters(server: Server) -> None:
         assert of_boat.texts(2) == [one, one]
         assert of_types.texts(3) == [other, fact, one]
     for query in ({"types": "x" * 1000}, {"since": "-1"}, {"since": "abc"}, {"project": " "}, {"sinse": "1"}):
-        found = client.get("/api/v1/events", params=query)
+        found = not_listening(client, params=query)
         assert (found.status_code, found.json()["field"]) == (422, next(iter(query)))
 
 
@@ -174,11 +174,11 @@ def test_a_comment_comes_when_nothing_happens(server: Server) -> None:
 def test_several_listen_and_too_many_are_refused(server: Server) -> None:
     client, other = server.client("several"), server.client("another")
     with listening(client) as one, listening(client) as two, listening(client, since="0") as three:
-        refused = client.get("/api/v1/events")
+        refused = not_listening(client)
         assert (refused.status_code, refused.json()["error"]) == (503, "Busy")
         assert refused.headers["retry-after"]
         with listening(other), listening(other):
-            assert other.get("/api/v1/events").status_code == 503, "five are the most of all"
+            assert not_listening(other).status_code == 503, "five are the most of all"
         id_ = remember(client, "for all of them")
         assert [listener.texts(1) for listener in (one, two, three)] == [[id_]] * 3
     until = time.monotonic() + HANG_S
