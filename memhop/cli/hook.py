@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from memhop.cli.hook_call import CLIENTS, STORE, Call, read_input
+from memhop.common.han import do_without_dictionary
 
 DEADLINE_S: Final = 0.8
 _STRICT: Final = frozenset({"codex", "cursor", "gemini"})  # they take JSON alone
@@ -71,6 +72,7 @@ def _answered(arguments: Sequence[str]) -> tuple[str, str]:
 
     if stores(call, payload):
         store_apart(call, payload)  # first: it must not be lost where finding an answer takes too long
+    do_without_dictionary()
     return answer(call, payload)
 
 

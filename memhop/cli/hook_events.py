@@ -1,8 +1,8 @@
 """What each event of a session is answered with, in the words of each client.
 
-session-start   where the project stands
-prompt          what bears on it; nothing where little is sure
-stop, pre-compact, session-end      nothing: they store, as `prompt` does for clients that tell a turn in two halves
+    session-start                   where the project stands
+    prompt                          what bears on it; nothing where little is sure
+    stop, pre-compact, session-end  nothing: they store, as `prompt` does for clients that tell a turn in two halves
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def error_file(path: Path) -> Path:
 
 
 def _missed(path: Path) -> str:
-    """What the newest failure was, "" if it succeeded since."""
+    """Why nothing is stored: the newest failure, "" if it succeeded since."""
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
     try:
         with error_file(path).open(encoding="utf-8", errors="replace") as file:
             return f"what was said was not stored: {file.read(300).strip()}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from memhop import DB, StorageError
 from memhop.api.session_text import BRIEF_CHARS, PROMPT_CHARS, brief_text, prompt_text
 from memhop.common.fence import CLOSE, OPEN
-from tests.cli.running import COMMAND
+from tests.cli.running import COMMAND, environment
 from tests.support.hooks import MODULE, Client, transcript
 
 
@@ -233,6 +235,12 @@ def test_a_failure_is_told_at_the_next_session(client: Client, tmp_path: Path) -
     assert "systemMessage" not in client.tell("session-start", {"session_id": "s3", "source": "startup"}).out
 
 
+def test_a_folder_that_is_not_there_is_told(client: Client) -> None:
+    client.memory = client.memory.parent / "none" / "agent.meh"
+    ran = client.tell("session-start", {"session_id": "s", "source": "startup"})
+    assert str(client.memory.parent) in json.loads(ran.out)["systemMessage"]
+
+
 def test_the_project_is_the_folder_the_client_works_in(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(client.memory)
     started = {"session_id": "s", "source": "startup", "cwd": "/home/ada/elsewhere"}
@@ -263,6 +271,28 @@ def test_as_a_process_it_tells_and_stores(client: Client, tmp_path: Path, comman
     if "not done within" not in ran.err:
         client.settle()
         assert [text for *_, text in said(client.memory)] == ["Use tabs here"]
+
+
+def test_han_is_found_without_the_dictionary(client: Client) -> None:
+    """Its dictionary alone takes half a second to load: a prompt with two Han characters was never answered."""
+    with DB.open(client.memory) as db:
+        db.remember("我们的代码使用制表符缩进", project="web")
+        db.remember("猫喜欢睡在窗台上", project="web")
+        db.checkpoint()
+        db.remember("网关监听端口八千零八十", project="web")
+    code = (
+        "import sys, memhop\nfrom memhop.api.session_text import prompt_text\nfrom memhop.common import han\n"
+        "han.do_without_dictionary()\n"
+        f"with memhop.DB.open({str(client.memory)!r}, mode='read') as db:\n"
+        "    for question in ('代码使用什么缩进?', '网关监听哪个端口?'):\n"
+        "        sys.stdout.buffer.write(prompt_text(db, question, 'web', '').encode())\n"
+        "assert 'jieba' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = done.stdout.decode()
+    assert "制表符" in told
+    assert "八千零八十" in told
 
 
 def test_texts_are_bounded_and_cannot_leave_their_fence(tmp_path: Path) -> None:

@@ -76,6 +76,8 @@ def test_row_81_nothing_but_the_protocol_on_standard_output(tmp_path: Path) -> N
     assert found.keys() == set(range(1, len(requests) + 1))
     for number in (3, 4, 5):
         assert found[number]["structuredContent"]["read"] == "", "standard input is empty for everybody else"
+        inherited = set(found[number]["structuredContent"]["of_a_child"])
+        assert inherited <= {"0", "1", "2", "3"}, "3 is that of the listing itself"
     assert found[6]["isError"]
     for noise in (b"printed", b"by descriptor", b"from C", b"from a child", b"a warning", b"memhop mcp: "):
         assert noise in errors

@@ -170,6 +170,7 @@ TABLE: list[tuple[str, bytes, int]] = [
     ("a length of a petabyte", request("POST", "/x", JSON, f"Content-Length: {10**15}", token="TOKEN"), 413),
     ("a length of a thousand digits", request("POST", "/x", JSON, "Content-Length: " + "9" * 1000, token="TOKEN"), 400),
     ("too large", request("POST", "/x", token="TOKEN", body=b"x" * 100_001), 413),
+    ("too large by far", request("POST", "/x", token="TOKEN", body=b"x" * 390_000), 413),
     ("as large as may be", request("POST", "/x", token="TOKEN", body=b"x" * 100_000), 200),
     ("a body that asks first", request("POST", "/x", JSON, "Expect: 100-continue", "Content-Length: 999999"), 401),
     # what is no request of ours

@@ -26,6 +26,7 @@ UNPRIVILEGED = (
     "if os.geteuid() == 0: [ctypes.CDLL(None).prctl(24, right, 0, 0, 0) for right in (1, 2)]\n"
     "os.execv(sys.argv[1], sys.argv[1:])",
 )
+TYPED = ("--file", "PATH", "--tools", "full")  # what `command` ends in
 ERAS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 HANG_S = 120.0
 
@@ -181,3 +182,26 @@ def test_a_folder_that_may_only_be_read(tmp_path: Path) -> None:
     finally:
         folder.chmod(0o755)
     assert (folder / "a.meh").read_bytes() == before
+
+
+def test_settings_stand_in_for_what_is_not_typed(tmp_path: Path) -> None:
+    """Clients that pass no arguments pass an environment."""
+    given = {
+        "MEMHOP_FILE": str(tmp_path / "a.meh"),
+        "MEMHOP_MCP_TOOLS": "hemisphere",
+        "MEMHOP_MCP_PROJECT": "web",
+    }
+    program, *arguments = command(tmp_path / "b.meh")[: -len(TYPED)]
+    parameters = StdioServerParameters(command=program, args=arguments, env=inherited() | given)
+
+    async def run() -> None:
+        with anyio.fail_after(HANG_S):
+            async with Client(parameters) as client:
+                assert client.instructions is not None
+                assert "memory_store" in client.instructions
+                assert len((await client.list_tools()).tools) == 17
+                await client.call_tool("memory_store", {"project": "web", "content": "tea"})
+
+    anyio.run(run)
+    with DB.open(tmp_path / "a.meh", create=False) as db:
+        assert [note.project for note in db.notes.list().items] == ["web"]

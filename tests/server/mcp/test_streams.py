@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 
 import mcp_types as types
 import pytest
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from memhop.server.mcp.streams import MOST_UNANSWERED, Refusal, Streams, parsed, serialized
 from memhop.server.mcp.wire import Wire, lines, write
@@ -78,21 +79,25 @@ def test_no_more_requests_are_taken_than_can_be_kept(pipe: tuple[int, int]) -> N
     nowhere = os.open(os.devnull, os.O_WRONLY)
 
     async def run() -> None:
-        streams = Streams(Wire(pipe[0], nowhere))
-        taken: list[int] = []
+        streams = Streams(Wire(pipe[0], nowhere, os.getppid()))
+        taken: list[SessionMessage] = []
 
         async def take() -> None:
             async with streams.incoming:
                 async for found in streams.incoming:
                     assert isinstance(found, SessionMessage)
-                    assert isinstance(found.message, types.JSONRPCRequest)
-                    taken.append(int(found.message.id))
+                    taken.append(found)
 
         tasks = [asyncio.create_task(one()) for one in (streams.read, streams.write, take)]
         await _until(lambda: len(taken) == MOST_UNANSWERED)
         for number in range(3):
             await streams.outgoing.send(SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=number, result={})))
-            await _until(lambda: len(taken) == MOST_UNANSWERED + number + 1)  # noqa: B023
+            await _until(partial(_are, taken, MOST_UNANSWERED + number + 1))
+        cancelled = taken[3].metadata
+        assert isinstance(cancelled, ServerMessageMetadata)
+        assert cancelled.on_request_unanswered is not None
+        await cancelled.on_request_unanswered()
+        await _until(partial(_are, taken, MOST_UNANSWERED + 4))
         streams.close()
         await streams.outgoing.aclose()
         for task in tasks[1:]:
@@ -100,7 +105,7 @@ def test_no_more_requests_are_taken_than_can_be_kept(pipe: tuple[int, int]) -> N
         tasks[0].cancel()
         with suppress(asyncio.CancelledError):
             await tasks[0]
-        assert taken == list(range(MOST_UNANSWERED + 3))
+        assert len(taken) == MOST_UNANSWERED + 4
 
     request = b'{"jsonrpc":"2.0","id":%d,"method":"ping"}\n'
     write(pipe[1], b"".join(request % number for number in range(MOST_UNANSWERED + 200)))
@@ -109,7 +114,11 @@ def test_no_more_requests_are_taken_than_can_be_kept(pipe: tuple[int, int]) -> N
     os.close(nowhere)
 
 
-async def _until(condition: object) -> None:
+def _are(taken: list[SessionMessage], count: int) -> bool:
+    return len(taken) == count
+
+
+async def _until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
-        while not condition():  # type: ignore[operator]
+        while not condition():
             await asyncio.sleep(0.001)
