@@ -279,7 +279,7 @@ def test_installs_at_once_do_not_lose_each_other(place: Place) -> None:
     path = place.file("cursor")
     path.parent.mkdir()
     path.write_text('{\n  // mine\n  "mcpServers": {}\n}\n')
-    names = [f"memory-{number}" for number in range(6)]
+    names = [f"memory-{number}" for number in range(4)]
     env = environment(place.env)
     running = [
         subprocess.Popen(
