@@ -1,7 +1,8 @@
-"""What ended, opened or misled servers of others, asked of ours over real sockets: rows B5, B6, B8, B40."""
+"""What ended, opened or misled servers of others, asked of ours over real sockets: rows B5, B6, B8, B26, B40."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -13,10 +14,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from memhop import DB
 from memhop.server.http.statefile import NAME, look, started_of, stop
 from tests.cli.running import here
 from tests.support.http_server import Answered, ask, request
-from tests.support.processes import Starter
+from tests.support.mcp_server import ENVELOPE, command
+from tests.support.processes import HANG_S, Starter
 from tests.support.serving import Server, serving
 from tests.support.state_process import innocent, stay_connected
 
@@ -274,3 +277,36 @@ def test_b8_a_file_that_names_the_server_of_another_folder_ends_nothing(tmp_path
         assert here("status", "--root", other.root, "--json").json()["pid"] == other.process.pid
         bystander.tell("are you there?")
         assert bystander.hear() == "alive"
+
+
+def test_b26_limits_that_are_set_are_kept_over_mcp(tmp_path: Path) -> None:
+    path = tmp_path / "a.meh"
+    with DB.open(path) as db:
+        db.remember_many([f"walnut tree {number}" for number in range(9)])
+    asked: tuple[tuple[str, dict[str, object]], ...] = (
+        ("memhop_recall", {"query": "walnut"}),
+        ("memhop_note_list", {}),
+        ("memhop_note_list", {"limit": 3}),
+    )
+    lines = [
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "tools/call",
+                "params": {"name": name, "arguments": arguments, "_meta": ENVELOPE},
+            }
+        )
+        for number, (name, arguments) in enumerate(asked)
+    ]
+    ran = subprocess.run(
+        command(path),
+        input="\n".join(lines).encode(),
+        env=os.environ | {"MEMHOP_RECALL_LIMIT": "2", "MEMHOP_RECALL_PAGE": "1"},
+        capture_output=True,
+        timeout=HANG_S,
+        check=True,
+    )
+    answers = {one["id"]: one["result"]["structuredContent"] for one in map(json.loads, ran.stdout.splitlines())}
+    assert len(answers[0]["hits"]) == 2
+    assert [len(answers[number]["items"]) for number in (1, 2)] == [1, 3]

@@ -40,7 +40,7 @@ def search(
     external_id: Annotated[
         str | None, Text("Your own id of the message; with one, a repeated call does not store it twice.")
     ] = None,
-    limit: Annotated[int, Whole("Most hits.", 1, 50)] = 10,
+    limit: Annotated[int | None, Whole("Most hits. Default: 10, unless the settings say otherwise.", 1, 50)] = None,
     token_budget: Annotated[int, Whole("Room for the recalled text, in tokens.", 100, 2_500)] = 2_000,
 ) -> Answer:
     """Call it once at the beginning of a turn, with what the user said: it recalls what bears on it AND STORES it as a
