@@ -171,6 +171,29 @@ def test_a_comment_comes_when_nothing_happens(server: Server) -> None:
         assert listener.texts(1) == [id_]
 
 
+def test_a_comment_comes_though_others_are_told_much(server: Server) -> None:
+    """A listener of a quiet project was sent nothing at all as long as another project was busy."""
+    client = server.client("busy")
+    with listening(client, project="quiet") as listener:
+        began = time.monotonic()
+        beats = 0
+        writing = threading.Event()
+
+        def write() -> None:
+            while not writing.wait(BEAT_S / 5):
+                remember(client, f"something else at {time.monotonic()}", project="loud")
+
+        busy = threading.Thread(target=write)
+        busy.start()
+        try:
+            while beats < 2 and time.monotonic() - began < HANG_S:
+                beats += listener.next(beats=True).kind == "beat"
+        finally:
+            writing.set()
+            busy.join(HANG_S)
+    assert beats == 2
+
+
 def test_several_listen_and_too_many_are_refused(server: Server) -> None:
     client, other = server.client("several"), server.client("another")
     with listening(client) as one, listening(client) as two, listening(client, since="0") as three:
