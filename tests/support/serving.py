@@ -69,18 +69,21 @@ def not_listening(client: httpx.Client, **more: Any) -> httpx.Response:
 
 
 @contextmanager
-def serving(folder: Path, *options: str, settings: Mapping[str, Any] | None = None) -> Iterator[Server]:
+def serving(
+    folder: Path, *options: str, settings: Mapping[str, Any] | None = None, wait_s: float = 10.0
+) -> Iterator[Server]:
     """Begin to serve `folder/root`, wait until it listens, and end it, whatever happened.
 
     Args:
         options: Of `memhop serve`.
         settings: Of the section "server".
+        wait_s: How long a request waits for a memory that somebody else holds.
     """
     root = folder / "root"
     root.mkdir(mode=0o700, exist_ok=True)
     lines = [f"{name} = {json.dumps(value)}" for name, value in (settings or {}).items()]
     config = folder / "settings.toml"
-    config.write_text("\n".join(["[memory]", "wait = 0.5", "[server]", *lines, ""]))
+    config.write_text("\n".join(["[memory]", f"wait = {wait_s}", "[server]", *lines, ""]))
     environment = {**os.environ, "MEMHOP_CONFIG": str(config), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "error", "-c", _PROGRAM, "serve", "--root", str(root), "--port", "0", *options]
     with (

@@ -81,7 +81,7 @@ def remember(client: httpx.Client, text: str, **more: Any) -> str:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     settings = {"heartbeat_seconds": BEAT_S, "listeners_of_one": 3, "listeners": 5}
-    with serving(tmp_path_factory.mktemp("events"), settings=settings) as one:
+    with serving(tmp_path_factory.mktemp("events"), settings=settings, wait_s=0.5) as one:
         yield one
 
 
