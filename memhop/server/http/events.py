@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from memhop.server.http.access import Access
     from memhop.server.http.calls import Calls
 
-PATH = f"{PREFIX}/events"
+PATH, SHORT = f"{PREFIX}/events", "/events"  # the same at both
 PARAMETERS: dict[str, Kind] = {
     "since": Text("Only events behind this number. Without it, and without Last-Event-ID: those from now on."),
     "project": Text("Only of this project; what leaves it counts."),
@@ -91,7 +91,7 @@ class Listening:
 
     def routes(self) -> list[PathRoute]:
         """Where to listen."""
-        return [PathRoute(PATH, _Endpoint(self))]
+        return [PathRoute(path, _Endpoint(self)) for path in (PATH, SHORT)]
 
     def stop(self) -> None:
         """End all streams, and take no more listeners: the server is being stopped."""

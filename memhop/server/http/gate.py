@@ -269,7 +269,10 @@ class _Handed:
 
 async def _preflight(send: Send) -> None:
     """What a browser asks before a page may send JSON and a token."""
-    allowed = b"authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, memhop-tenant"
+    allowed = (
+        b"authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, "
+        b"mcp-session-id, memhop-tenant"
+    )
     headers = [
         (b"access-control-allow-methods", ", ".join(head.METHODS).encode()),
         (b"access-control-allow-headers", allowed),

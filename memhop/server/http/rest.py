@@ -50,8 +50,8 @@ def rest_routes(calls: Calls) -> list[PathRoute]:
 
 
 def nowhere() -> PathRoute:
-    """Every other path below PREFIX."""
-    return PathRoute(PREFIX + "/{rest:path}", _Nowhere())
+    """Every other path."""
+    return PathRoute("/{rest:path}", _Nowhere())
 
 
 def who(request: Request) -> tuple[Access, str]:

@@ -64,9 +64,11 @@ class Listener:
 
 
 @contextmanager
-def listening(client: httpx.Client, last: str | None = None, **query: Any) -> Iterator[Listener]:
+def listening(
+    client: httpx.Client, last: str | None = None, path: str = "/api/v1/events", **query: Any
+) -> Iterator[Listener]:
     headers = {"Last-Event-ID": last} if last is not None else {}
-    with client.stream("GET", "/api/v1/events", params=query, headers=headers) as response:
+    with client.stream("GET", path, params=query, headers=headers) as response:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
         yield Listener(response)
@@ -85,10 +87,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield one
 
 
-def test_what_happens_is_told_in_order(server: Server) -> None:
-    client = server.client("order")
+@pytest.mark.parametrize("path", ["/api/v1/events", "/events"])
+def test_what_happens_is_told_in_order(server: Server, path: str) -> None:
+    client = server.client(f"order-{path.count('/')}")
     remember(client, "this was before anybody listened")
-    with listening(client) as listener:
+    with listening(client, path=path) as listener:
         ids = [remember(client, f"note number {number}") for number in range(5)]
         client.delete(f"/api/v1/notes/{ids[0]}")
         told = [listener.next() for _ in range(6)]

@@ -208,7 +208,16 @@ def test_what_the_path_says_is_not_said_again(alice: httpx.Client) -> None:
 
 
 def test_paths_and_methods_that_are_not_there(alice: httpx.Client) -> None:
-    for path in ("/api/v1/nothing", "/api/v1/", "/api/v1/notes/a/b/c"):
+    for path in (
+        "/api/v1/nothing",
+        "/api/v1/",
+        "/api/v1/notes/a/b/c",
+        "/",
+        "/x",
+        "/mcp/alice/",
+        "/mcp/alice/b",
+        "/events/",
+    ):
         found = alice.get(path)
         assert (found.status_code, found.json()["error"]) == (404, "NoSuchPath")
     found = alice.put("/api/v1/notes", json={})
