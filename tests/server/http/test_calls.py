@@ -192,6 +192,26 @@ def test_a_client_that_goes_away_takes_nothing_along(tmp_path: Path) -> None:
     running(tmp_path, test)
 
 
+def test_a_client_that_goes_away_the_very_moment_its_turn_comes_gives_it_on(tmp_path: Path) -> None:
+    async def test(calls: Calls) -> None:
+        hold, later = Hold(), Hold()
+        later.enough.set()
+        first = asyncio.create_task(calls.ask(ALICE, "alice", "x", ADMIN, hold))
+        await hold.begins()
+        second = asyncio.create_task(calls.ask(ALICE, "alice", "x", ADMIN, later))
+        await settled(calls, 1)
+        turn = calls._lines["alice", ADMIN].waiting[0]
+        turn.add_done_callback(lambda _: second.cancel())
+        hold.enough.set()
+        await first
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        async with asyncio.timeout(HANG_S / 4):
+            await calls.ask(ALICE, "alice", "x", ADMIN, later)
+
+    running(tmp_path, test)
+
+
 def test_a_handle_that_fails_is_opened_anew(tmp_path: Path) -> None:
     """The file was deleted under the server: the first write finds that out, the next one begins a new memory."""
 

@@ -158,6 +158,10 @@ def test_a_session_belongs_to_the_token_and_tenant_that_opened_it(server: Server
         assert asked(path.replace("alice", "bob"), everybody) == 404
         assert asked(path, server.token("alice")) == 404
         assert asked(path, alice) == 202
+    with httpx.stream("GET", f"{server.url}/sse/alice", headers=bearer(everybody), timeout=HANG_S) as stream:
+        path = list(zip(range(2), stream.iter_lines(), strict=False))[1][1].removeprefix("data: ")
+        assert asked(path.replace("alice", "bob"), everybody) == 404, "a tenant the session was not opened for"
+        assert asked(path, everybody) == 202
 
 
 def test_a_session_of_a_token_that_was_revoked_is_over(server: Server) -> None:
