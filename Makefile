@@ -66,6 +66,8 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benches.sharing --json $(RESULTS)/sharing.json
 	$(BIN)/python -m benches.briefs --json $(RESULTS)/briefs.json
 	$(BIN)/python -m benches.lifecycle --json $(RESULTS)/lifecycle.json
+	$(BIN)/python -m benches.mcp_start --json $(RESULTS)/mcp-start.json
+	$(BIN)/python -m benches.http --json $(RESULTS)/http.json
 	$(BIN)/python -m benches.speed --json $(RESULTS)/speed.json
 	$(BIN)/python -m benches.peers --json $(RESULTS)/peers.json
 	$(BIN)/python -m benches.plots

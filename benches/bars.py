@@ -201,6 +201,19 @@ BARS: Final = (
         _at("lifecycle", "rates", "SQLite NORMAL")), judged=False),
     Bar("notes stored a second, in synced batches of 100", False, 5_000, Figure(
         _at("lifecycle", "rates", "remember, full, batches"))),
+    Bar("memhop mcp: start to initialize, 100k notes, ms", True, 1_000, Figure(
+        _at("mcp-start", "servers", "memhop mcp", "initialize_ms"))),
+    Bar("    over an empty server", True, 1.5, Figure(_at("mcp-start", "ratios", "initialize_ms"))),
+    *(Bar(f"memhop serve, 10k notes, 8 connections: {call} / s", False, 200, Figure(_at("http", "load", call, "per_s")))
+      for call in ("recall, REST", "recall, MCP 2026-07-28", "remember, REST", "remember, MCP 2026-07-28")),
+    *(Bar(f"    {call}, p99 ms", True, 250, Figure(_at("http", "load", call, "p99_ms")))
+      for call in ("recall, REST", "recall, MCP 2026-07-28", "remember, REST", "remember, MCP 2026-07-28")),
+    *(Bar(f"    {call} per s, with a handshake", False, 200, Figure(
+        _at("http", "load", f"{call}, MCP 2025-11-25", "per_s")), judged=False) for call in ("recall", "remember")),
+    Bar("1,000 tenants, 50 open at a time, peak MB", True, 1_000, Figure(_at("http", "tenants", "peak_rss_mb"))),
+    Bar("p95 beside a damaged tenant / beside a sound one", True, 1.25, Figure(
+        _at("http", "damaged", "beside a damaged one", "p95_ms"),
+        over=_at("http", "damaged", "beside a sound one", "p95_ms"))),
     Bar("longest batch of 100 while upkeep goes on, 1M, wall ms", True, 50, Figure(
         _at("speed-full", "pauses", "ms", "batch_wall_longest"))),
     Bar("longest recall while upkeep goes on, 1M, wall ms", True, 50, Figure(

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benches.readme_servers import servers
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benches" / "results"
 README = ROOT / "README.md"
@@ -122,6 +124,7 @@ def figures() -> str:
         f"fault that means something there), {crashes['second_crashes']:,} second crashes during recovery: "
         f"{crashes['violations']} violations. `make test` runs a part of it, `python -m benches.crashes` all.",
         _lifecycle(_load("lifecycle")["results"], _load("briefs")["results"]["sizes"]),
+        servers(_load("mcp-start")["results"], _load("http")["results"], _table),
         "**Sharing a file**, an fsync per call, SQLite (WAL, synchronous=FULL) beside it in the same run:",
         _sharing_table(sharing),
         "**Fuzzy lookup of a word**, microseconds of CPU per query, by vocabulary size:",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.large_memory import Large, build
+from tests.support.large_memory import World, build
 from tests.support.processes import Starter, workers
 
 
@@ -17,5 +17,5 @@ def start() -> Iterator[Starter]:
 
 
 @pytest.fixture(scope="session")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Large:
+def large(tmp_path_factory: pytest.TempPathFactory) -> World:
     return build(tmp_path_factory.mktemp("large") / "large.meh")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memhop.repo.store import Store
 
 LOOKED: Final = 500  # notes that one page looks at
-READ: Final = 3_000_000  # characters that one page takes apart, about 2 s: the lock is held meanwhile
+READ: Final = 1_000_000  # characters that one page takes apart, about 3 s: the lock is held meanwhile
 PROPOSED: Final = 50  # pairs that one dream tells
 _PROPOSING: Final = 1_000  # notes that one dream looks at, the newest changes first
 _CHARS: Final = 200  # shown of a note

@@ -27,7 +27,7 @@ def tail(path: Path, last_bytes: int) -> Iterator[dict[str, Any]]:
     """What was said in the last bytes of a transcript, oldest first. Lines that are none of it are passed over.
 
     Unless these are all there is, it begins with words of a user: what stands before may be the second half of an
-    answer. A line that is still being written is left for the next time.
+    answer. A line that is still being written is no JSON yet, and left for the next time.
 
     Raises:
         StorageError: it cannot be read.
@@ -42,7 +42,7 @@ def tail(path: Path, last_bytes: int) -> Iterator[dict[str, Any]]:
 
 
 def _end_of(path: Path, last_bytes: int) -> tuple[bytes, bool]:
-    """The whole lines at the end, and whether they are all there are."""
+    """The lines at the end, and whether they are all there are."""
     with open_file(path) as source:
         try:
             start = max(0, os.fstat(source.fileno()).st_size - last_bytes)
@@ -52,7 +52,7 @@ def _end_of(path: Path, last_bytes: int) -> tuple[bytes, bool]:
             data = source.read(last_bytes)
         except OSError as error:
             raise unreadable(path, error) from error
-    return data[: data.rfind(b"\n") + 1], start == 0
+    return data, start == 0
 
 
 def _message(item: MessageItem) -> dict[str, Any]:

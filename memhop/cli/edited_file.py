@@ -7,7 +7,6 @@ change gives it back. Symbolic links are followed; the mode is kept.
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 import tempfile
@@ -42,6 +41,8 @@ class Edited(NamedTuple):
 
     def diff(self) -> str:
         """The change as a unified diff, "" if there is none."""
+        import difflib
+
         lines = difflib.unified_diff(
             (self.old or "").splitlines(), (self.new or "").splitlines(), str(self.path), str(self.path), lineterm=""
         )

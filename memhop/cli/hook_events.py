@@ -1,8 +1,8 @@
 """What each event of a session is answered with, in the words of each client.
 
-session-start   where the project stands
-prompt          what bears on it; nothing where little is sure
-stop, pre-compact, session-end      nothing: they store, as `prompt` does for clients that tell a turn in two halves
+    session-start                   where the project stands
+    prompt                          what bears on it; nothing where little is sure
+    stop, pre-compact, session-end  nothing: they store, as `prompt` does for clients that tell a turn in two halves
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Final
 
-from memhop.cli.hook import STORE, Call
+from memhop.cli.hook_call import STORE, Call
 
 if TYPE_CHECKING:
     from memhop.common.settings import Config
@@ -30,13 +30,8 @@ _NAME_CHARS: Final = 200
 
 def answer(call: Call, payload: dict[str, Any]) -> tuple[str, str]:
     """What is printed, and what is complained of; "" where there is nothing to say. Raises what goes wrong."""
-    if is_foreign(call, payload):
+    if call.event not in _NAMES or _is_foreign(call, payload):
         return "", ""
-    if call.event not in _NAMES:
-        _store_apart(call, payload)
-        return "", ""
-    if call.event == "prompt" and call.client in _TELLS_HALVES:
-        _store_apart(call, payload)
     if call.client == "cursor" and call.event == "prompt":
         return json.dumps({"continue": True}), ""  # it takes no context here
     config = call.settings()
@@ -45,7 +40,13 @@ def answer(call: Call, payload: dict[str, Any]) -> tuple[str, str]:
     return _wrapped(call, _told(call, payload, path, config), missed), missed
 
 
-def is_foreign(call: Call, payload: dict[str, Any]) -> bool:
+def stores(call: Call, payload: dict[str, Any]) -> bool:
+    """Whether something of the event is to be stored."""
+    halves = call.event == "prompt" and call.client in _TELLS_HALVES
+    return (call.event not in _NAMES or halves) and not _is_foreign(call, payload)
+
+
+def _is_foreign(call: Call, payload: dict[str, Any]) -> bool:
     """Whether this is not for us: a sub-agent's session, or Cursor, which runs hooks of Claude Code beside its own."""
     return bool(payload.get("agent_id")) or (call.client == "claude" and "cursor_version" in payload)
 
@@ -56,7 +57,9 @@ def error_file(path: Path) -> Path:
 
 
 def _missed(path: Path) -> str:
-    """What the newest failure was, "" if it succeeded since."""
+    """Why nothing is stored: the newest failure, "" if it succeeded since."""
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
     try:
         with error_file(path).open(encoding="utf-8", errors="replace") as file:
             return f"what was said was not stored: {file.read(300).strip()}"
@@ -89,7 +92,7 @@ def _wrapped(call: Call, text: str, missed: str) -> str:
     return json.dumps({**told, **shown}) if told or shown else ""
 
 
-def _store_apart(call: Call, payload: dict[str, Any]) -> None:
+def store_apart(call: Call, payload: dict[str, Any]) -> None:
     """Start the process that stores. It belongs to no terminal and no group of this one, and outlives it."""
     import subprocess
 

@@ -15,11 +15,12 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from memhop.cli.hook import Call, read_input
-from memhop.cli.hook_events import error_file, is_foreign, project_of, session_of, text_of
+from memhop.cli.hook_call import Call, read_input
+from memhop.cli.hook_events import error_file, project_of, session_of, text_of
 
 _MOST_S: Final = 60.0
 _WAIT_S: Final = 20.0
@@ -28,17 +29,16 @@ _LONG_TAIL_BYTES: Final = 64 * 1024 * 1024  # where nothing may come after
 _TURN = ("prompt_id", "turn_id", "generation_id")
 
 
-def store(call: Call) -> NoReturn:
-    """Store what an event tells, and end the process."""
+def store(arguments: Sequence[str]) -> NoReturn:
+    """Store what the event on standard input tells, and end the process."""
     threading.Thread(target=_end_after, args=(_MOST_S,), daemon=True).start()
     with contextlib.suppress(BaseException):
-        payload = read_input(0)
-        if not is_foreign(call, payload):
-            _store(call, payload)
+        store_event(Call.of(arguments), read_input(0))
     os._exit(0)
 
 
-def _store(call: Call, payload: dict[str, Any]) -> None:
+def store_event(call: Call, payload: dict[str, Any]) -> None:
+    """Store what an event tells. What goes wrong is noted, and raised."""
     config = call.settings()
     path = call.path(config)
     note = error_file(path)

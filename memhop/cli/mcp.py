@@ -58,6 +58,8 @@ def mcp(
     is missing, locked or damaged, the tools say so and work as soon as that is mended.
     """
     if ctx.invoked_subcommand is not None:
+        with reporting(as_json=False):
+            _check_none_typed(ctx)
         return
     with reporting(as_json=False):
         if find_spec("mcp") is None:
@@ -119,3 +121,15 @@ def _opened(path: Path, create: bool, *, embedder: str, wait: float, read_only: 
         backups=None if read_only else backups(),
         config=config,
     )
+
+
+def _check_none_typed(ctx: typer.Context) -> None:
+    """Refuse options of the server in front of another command, which would not look at them."""
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            raise InvalidRequest(
+                f"`memhop mcp {ctx.invoked_subcommand}` does not look at it there",
+                field=parameter.opts[0],
+                allowed="options behind its name",
+            )

@@ -96,7 +96,7 @@ def _check_taken(ctx: typer.Context, words: list[str], typed: dict[str, Any]) ->
     for word in words[words.index(name) + 1 :]:
         if word in getattr(command, "commands", {}):
             name, command = f"{name} {word}", command.commands[word]
-    if hasattr(command, "commands"):
+    if hasattr(command, "commands") and not command.params:
         return  # a group alone prints its help
     taken = {parameter.name for parameter in command.params}
     for option, value in typed.items():

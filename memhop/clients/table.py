@@ -132,7 +132,7 @@ CLIENTS: Final[dict[str, Client]] = {
         {"user": ("{codex}/config.toml",), "project": ("{project}/.codex/config.toml",)},
         Form(("mcp_servers",), entry.codex, entry.codex_http, takes_token=True, toml=True),
         {"user": ("{codex}/AGENTS.md",), "project": _AGENTS},
-        "a project's own file counts where the project is trusted",
+        "a project's own file counts where the project is trusted; hooks run when they were approved: /hooks",
     ),
     "gemini": Client(
         "Gemini CLI",

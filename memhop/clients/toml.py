@@ -6,7 +6,6 @@ table, and a comparison of lines that none went but those of the table.
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any, Final, NamedTuple
 
 from memhop.common.errors import ConfigError, InvalidRequest
@@ -67,6 +66,8 @@ class Table(NamedTuple):
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text.removeprefix(_BOM))
     except (tomllib.TOMLDecodeError, RecursionError) as error:

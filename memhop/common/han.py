@@ -29,6 +29,7 @@ _PIECE = re.compile(rf"[{_BLOCK}]{{1,{_LONGEST_RUN}}}|[^{_BLOCK}]+")
 
 _loading = threading.Lock()
 _tokenizer: jieba.Tokenizer | None = None
+_bare = False
 
 
 def cut(text: str) -> list[str]:
@@ -43,10 +44,20 @@ def cut(text: str) -> list[str]:
     >>> cut("我在北京工作")
     ['我', '在', '北京', '工作']
     """
+    if _bare:
+        return list(text)
     tokenizer = _tokenizer or _load()
     if len(text) <= _LONGEST_RUN:
         return list(tokenizer.cut(text))
     return [word for piece in _PIECE.findall(text) for word in tokenizer.cut(piece)]
+
+
+def do_without_dictionary() -> None:
+    """From now on `cut` gives single characters, and nothing is loaded: for a process that answers one question and has
+    no second to spare. Texts are still found by their characters and bigrams. What such a process indexes it must not
+    store, for others would not find it by its words: it opens memories for reading alone."""
+    global _bare
+    _bare = True
 
 
 def _load() -> jieba.Tokenizer:

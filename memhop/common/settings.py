@@ -150,7 +150,10 @@ class McpSection:
     """What `memhop mcp` shows a client."""
 
     tools: str = option("core", "The set of tools.", choices=("core", "notes", "full", "hemisphere"))
-    project: str = option("", 'Where notes belong and are looked for, when a call names no project; "": see the guide.')
+    project: str = option(
+        "",
+        'Where notes belong and are looked for, if a call names no project; "": in default, and in all.',
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ and nothing else. A file's path is told only to whoever runs the server (`local`
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from typing import Any
 
@@ -22,6 +23,7 @@ from memhop.common.errors import (
 )
 from memhop.server.reply import Reply
 
+_PLACE = re.compile(r"""(?:[A-Za-z][A-Za-z0-9+.-]*://|\b[A-Za-z]:\\|(?<![\w.])[~.]{0,2}/)[^\s'"<>,;)]*[^\s'"<>,;):.]""")
 log = logging.getLogger("memhop.server")
 _WITHOUT_PATHS: tuple[tuple[type[MemhopError], str, str | None], ...] = (  # the first that fits
     (Locked, "the memory is being written by somebody else", "try again in a moment"),
@@ -51,6 +53,11 @@ def told(error: BaseException, *, local: bool) -> Reply:
                 found |= {"message": message, "field": None, "allowed": None, "hint": hint}
                 break
     return Reply(found, sentence(found), failed=True)
+
+
+def discreet(reason: str | None, *, local: bool) -> str | None:
+    """Why something failed, as a client is told: without the paths and addresses in it, unless it is `local`."""
+    return reason if local or reason is None else _PLACE.sub("…", reason)
 
 
 def sentence(found: dict[str, Any]) -> str:

@@ -57,6 +57,7 @@ class Operation:
         title: For people.
         about: For models.
         scope: READ, WRITE or ADMIN.
+        reads: It changes nothing, whoever may ask it.
         destructive: It takes away what cannot be brought back, or hides it.
         idempotent: Asking twice does what asking once does.
         result: The shape of the data, for output schemas; None: any object.
@@ -69,6 +70,7 @@ class Operation:
     about: str
     run: Callable[..., Answer]
     scope: str = READ
+    reads: bool = True
     destructive: bool = False
     idempotent: bool = False
     result: type[Result] | None = None
@@ -108,7 +110,7 @@ class Operation:
             return data | {"remarks": [*data.get("remarks", ()), *remarks]} if remarks else data
 
         limit = values.get("limit", self.parameters.defaults.get("limit"))
-        if self.scope == READ and isinstance(limit, int):
+        if self.reads and isinstance(limit, int):
             data = within(ask, room, limit)
         else:
             data, fits = fitted(ask(None), room)
@@ -132,6 +134,7 @@ def operation(
     *,
     title: str,
     scope: str = READ,
+    reads: bool | None = None,
     destructive: bool = False,
     idempotent: bool | None = None,
     result: type[Result] | None = None,
@@ -142,9 +145,12 @@ def operation(
     """Make a function an operation; see the module.
 
     Args:
+        reads: None: what has the scope READ.
         idempotent: None: whatever only reads.
         table: Where it is entered.
     """
+
+    only_reads = scope == READ if reads is None else reads
 
     def enter(run: Callable[..., Answer]) -> Callable[..., Answer]:
         assert name not in table, f"{name} is there already"
@@ -154,8 +160,9 @@ def operation(
             about=re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(run.__doc__ or "")),  # lines are for the source
             run=run,
             scope=scope,
+            reads=only_reads,
             destructive=destructive,
-            idempotent=scope == READ if idempotent is None else idempotent,
+            idempotent=only_reads if idempotent is None else idempotent,
             result=result,
             structured=structured,
             called=called or {},

@@ -96,10 +96,10 @@ class Id(Kind):
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "pattern": "^([0-9a-f]{16})?$" if self.blank else "^[0-9a-f]{16}$"}
 
-    def check(self, value: Any, name: str, remarks: list[str]) -> Any:
+    def check(self, value: Any, name: str, remarks: list[str]) -> str:
         allowed = "16 hex digits as text, as other replies show them"
         if self.blank and value == "":
-            return None
+            return ""
         if not isinstance(value, str):
             raise _refused(value, name, allowed)
         digits = value.strip().removeprefix("#").lower()

@@ -73,12 +73,15 @@ def fitted(data: dict[str, Any], room: int) -> tuple[dict[str, Any], bool]:
 def without_items(data: dict[str, Any], room: int) -> dict[str, Any]:
     """Data that fits because its lists, and tables with many entries, lose items at the end, the largest first.
 
-    Where that is not enough, what is plain at the top stays, such as ids.
+    The only item of a list goes last: it is a page of its own then, and its cursor leads past it. Where all that is not
+    enough, what is plain at the top stays, such as ids.
     """
     found: dict[str, Any] = json.loads(json.dumps(data))
     dropped = 0
     while size_of(found) + _FOR_CUT > room:
-        largest = max(_collections(found), key=size_of, default=None)
+        collections = list(_collections(found))
+        several = [one for one in collections if len(one) > 1]
+        largest = max(several or collections, key=size_of, default=None)
         if largest is None:
             break
         names = list(largest) if isinstance(largest, dict) else range(len(largest))

@@ -16,7 +16,7 @@ from tests.support.memories import DAY, NOW
 WORDS = "Mara keeps sourdough in Ghent; 我们住在鼓浪屿 ✓ \u202e"  # what cp1252 and ASCII have no signs for
 PROJECT = "a project of a quite considerable name, 鼓浪屿 ✓"
 WITHOUT_FILE = frozenset({"bench", "completion", "instructions", "demo"})  # and the groups below
-GROUPS_WITHOUT_FILE = ("config ", "models ", "backup verify")
+GROUPS_WITHOUT_FILE = ("config ", "models ", "mcp clients", "mcp uninstall", "backup verify")
 
 # What is typed behind the name; {…} is an id of the memory. None: not run here, but by tests of its own.
 EXAMPLES: dict[str, tuple[str, ...] | None] = {
@@ -61,6 +61,7 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "facts retract": ("{fact}",),
     "forget": ("{note}",),
     "history": ("{pinned}",),
+    "hook": None,
     "import": ("{export}",),
     "imports list": (),
     "imports show": ("1",),
@@ -79,6 +80,10 @@ EXAMPLES: dict[str, tuple[str, ...] | None] = {
     "links": ("{pinned}",),
     "list": ("--tier", "all"),
     "maintain": ("--dry-run",),
+    "mcp": None,
+    "mcp clients": (),
+    "mcp install": None,
+    "mcp uninstall": None,
     "messages append": (WORDS,),
     "messages list": (),
     "messages show": ("{message}",),

@@ -17,7 +17,7 @@ from tests.cli.test_guide import COMMANDS
 PROMISED = (
     "remember recall explain forget list show edit history search update dream dreams profile scenes knowledge "
     "messages capability trajectory projects brief summary backfill pending stats doctor export import backup "
-    "verify repair compact at demo instructions config completion why-not usage purge maintain"
+    "verify repair compact at demo instructions config completion why-not usage purge maintain mcp hook"
 ).split()
 ELSEWHERE: frozenset[str] = frozenset()  # commands that others are still making
 RUN = sorted(name for name, example in EXAMPLES.items() if example is not None)
@@ -77,7 +77,8 @@ WHOLE = frozenset(  # what shows texts, paths or figures as they are
         "summary_check summary_show "
         "archive at backup_list capability_show compact config_check config_show completion doctor dreams_diff edit "
         "explain export import history imports_show facts_assert forget "
-        "instructions models_list recall remember repair revert scenes_show show stats topics_show verify backup_make"
+        "instructions mcp_clients models_list recall remember repair revert scenes_show show stats topics_show verify "
+        "backup_make"
     ).split()
 )
 

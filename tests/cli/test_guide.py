@@ -21,12 +21,15 @@ def leaves(group: Any, before: str = "") -> dict[str, Any]:
     """Commands by their whole name, such as "recall" and "backup make".
 
     A group with arguments of its own, such as "at", counts as a command: below it are commands known from elsewhere.
+    One with options of its own, such as "mcp", is a command beside those below it.
     """
     found: dict[str, Any] = {}
     for name, command in group.commands.items():
         whole = f"{before}{name}"
         nested = hasattr(command, "commands") and not any(p.param_type_name == "argument" for p in command.params)
         found |= leaves(command, f"{whole} ") if nested else {whole: command}
+        if nested and any(p.name != "help" for p in command.params):
+            found[whole] = command
     return found
 
 
@@ -60,7 +63,7 @@ def without_code_comments() -> str:
 def examples() -> Iterator[list[str]]:
     """Arguments of each line of shell that calls memhop, up to a pipe or redirection."""
     for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", GUIDE.read_text("utf-8"), re.DOTALL | re.MULTILINE):
-        for line in block.splitlines():
+        for line in block.replace("\\\n", " ").splitlines():
             words = shlex.split(line.removeprefix("$ "), comments=True)
             while "|" in words:
                 first, words = words[: words.index("|")], words[words.index("|") + 1 :]

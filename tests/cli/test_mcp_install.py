@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -124,12 +125,55 @@ def test_the_command_that_is_written_works_anywhere(place: Place) -> None:
     assert b"memhop mcp" in done.stdout
 
 
+def test_the_entry_starts_a_server_that_answers(place: Place) -> None:
+    """As a client does it: the words of its file, its own small environment, the handshake."""
+    assert place.run("mcp", "install", "cursor", "--file", "agent.meh", "--tools", "notes", "--yes").code == 0
+    entry = json.loads(place.file("cursor").read_text())["mcpServers"]["memhop"]
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    env = {"HOME": str(place.home), "PATH": "/nowhere", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    done = subprocess.run(
+        [entry["command"], *entry["args"]],
+        input=json.dumps(hello).encode() + b"\n",
+        cwd="/",
+        env=env,
+        capture_output=True,
+        timeout=HANG_S,
+    )
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert answer["id"] == 1
+    assert answer["result"]["serverInfo"]["name"] == "memhop"
+
+
 def test_what_is_printed_is_only_printed(place: Place) -> None:
     for client in CLIENTS:
         ran = place.run("mcp", "install", client, "--print")
         assert ran.code == 0, ran
         said: Any = tomllib.loads(ran.out) if CLIENTS[client].form.toml else json.loads(ran.out)
         assert "memhop" in str(said)
+    assert place.every_file() == {}
+
+
+def test_options_that_nobody_would_look_at_are_refused(place: Place) -> None:
+    """Those of the server, in front of the command that sets a client up."""
+    ran = place.run("mcp", "--file", "other.meh", "install", "cursor", "--print")
+    assert ran.code == 2
+    assert "--file" in ran.err
+    assert place.run("--limit", "3", "mcp").code == 2
+    assert place.run("--limit", "3", "mcp", "install", "cursor", "--print").code == 2
+    printed = place.run("--file", "other.meh", "mcp", "install", "cursor", "--print").out
+    assert json.loads(printed)["mcpServers"]["memhop"]["args"][-1] == str(place.project / "other.meh")
+
+
+def test_without_what_changes_toml_it_says_what_to_install(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tomlkit", None)
+    ran = place.run("mcp", "install", "codex", "--yes")
+    assert ran.code == 2
+    assert "memhop[mcp]" in ran.err
     assert place.every_file() == {}
 
 
@@ -220,7 +264,7 @@ def test_what_the_client_wrote_meanwhile_stays(place: Place) -> None:
 def test_two_memories_in_one_client(place: Place) -> None:
     path = place.file("cursor")
     path.parent.mkdir()
-    path.write_text("{ /* mine */ }")
+    path.write_text("{ }")
     assert place.run("mcp", "install", "cursor", "--yes").code == 0
     assert place.run("mcp", "install", "cursor", "--name", "work", "--file", "work.meh", "--yes").code == 0
     servers = json.loads(place.file("cursor").read_text())["mcpServers"]
@@ -228,7 +272,7 @@ def test_two_memories_in_one_client(place: Place) -> None:
     assert place.run("mcp", "uninstall", "cursor", "--yes").code == 0
     assert set(json.loads(place.file("cursor").read_text())["mcpServers"]) == {"work"}
     assert place.run("mcp", "uninstall", "cursor", "--name", "work", "--yes").code == 0
-    assert place.every_file() == {str(path): b"{ /* mine */ }"}
+    assert place.every_file() == {str(path): b"{ }"}
 
 
 def test_installs_at_once_do_not_lose_each_other(place: Place) -> None:

@@ -14,12 +14,12 @@ from memhop import InvalidRequest
 from memhop.clients.hooks import HOOKED, Hooks
 from memhop.clients.jsonc import parse
 from memhop.clients.piece import Member, removed
-from memhop.clients.splice import append, drop, put, take
+from memhop.clients.splice import _proven, append, drop, put, take
 from tests.clients.jsonc_texts import documents
 
 ENTRY = {"command": "/opt/memhop", "args": ["mcp", "--file", "/home/ada/é.meh"], "env": {}}
 PATH = ("mcpServers", "memhop")
-checked = settings(max_examples=120, derandomize=True, deadline=None)
+checked = settings(max_examples=60, derandomize=True, deadline=None)
 
 
 def said(text: str) -> Any:
@@ -163,6 +163,24 @@ def test_of_two_members_of_one_name_none_is_lost() -> None:
     text = '{"mcpServers": {"memhop": {"command": "mine"}, "memhop": {"command": "mine, too"}}}'
     with pytest.raises(InvalidRequest, match="without touching something else"):
         take(text, PATH)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        '{"a": 1, "m": 2}',
+        '{"a": 1.0, /* one */ "m": 2}',
+        '{"m": 2, "b": 1, /* one */ "a": 1}',
+        '{"a": 1, /* one */ "m": true}',
+        '{"a": 1 /* one */}',
+    ],
+)
+def test_the_proof_sees_whatever_else_differs(changed: str) -> None:
+    """A comment lost, a number written in another way, a member more, another value, nothing put in."""
+    document = parse('{"a": 1 /* one */}')
+    _proven(document, '{"a": 1, /* one */ "m": 2}', ("m",), 2)
+    with pytest.raises(InvalidRequest, match="touching something else"):
+        _proven(document, changed, ("m",), 2)
 
 
 def test_a_number_is_no_boolean() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from memhop import InvalidRequest
 from memhop.clients.piece import removed
-from memhop.clients.toml import Table
+from memhop.clients.toml import Table, _is_kept
 
 TABLE = Table(("mcp_servers", "memhop"))
 ENTRY = {"command": "/opt/é", "args": ["mcp", "--file", 'C:\\a "b".meh'], "startup_timeout_sec": 20}
@@ -65,3 +65,10 @@ def test_it_is_replaced() -> None:
 def test_what_does_not_do_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest):
         TABLE.put(text, ENTRY)
+
+
+def test_a_line_that_is_lost_is_seen() -> None:
+    """The parser that proves the change does not see comments."""
+    assert _is_kept("a = 1 # one\n\nb = 2\n", "a = 1 # one\nc = 3\nb = 2\n")
+    assert not _is_kept("a = 1 # one\nb = 2\n", "a = 1\nb = 2\n")
+    assert not _is_kept("a = 1\nb = 2\n", "b = 2\na = 1\n")

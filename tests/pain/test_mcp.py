@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from memhop.server.mcp.protocol import tool
@@ -21,22 +22,31 @@ from tests.support.processes import HANG_S, Starter
 SAFE = 2**53  # the largest number that JavaScript keeps whole
 
 
-def piped(
+def asked(
     path: Path, requests: list[dict[str, Any]], *options: str, prelude: str = "", python: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[bytes]:
-    """A server started cold, with all requests piped in. It answers them and ends."""
+) -> tuple[bytes, bytes]:
+    """What a server that is started cold says on both of its streams when it is asked all of it at once."""
     argv = ["memhop", "mcp", "--file", str(path), *options]
     code = f"{prelude}\nfrom tests.support.mcp_server import main\nmain({argv})"
     lines = [{"jsonrpc": "2.0", "id": number, **one} for number, one in enumerate(requests, 1)]
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, *python, "-c", code],
-        input=b"".join(json.dumps(one).encode() + b"\n" for one in lines),
-        capture_output=True,
-        timeout=HANG_S,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        limit = Timer(HANG_S, server.kill)
+        limit.start()
+        server.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in lines))
+        server.stdin.flush()
+        output = b"".join(server.stdout.readline() for _ in requests)
+        rest, errors = server.communicate()
+        limit.cancel()
+    assert server.returncode == 0, errors
+    return output + rest, errors
 
 
 def answers(output: bytes) -> dict[int, Any]:
@@ -61,15 +71,17 @@ def test_row_81_nothing_but_the_protocol_on_standard_output(tmp_path: Path) -> N
         call("memhop_recall", query="鼓浪屿"),
     ]
     options = ("--tools", "full", "--debug")
-    done = piped(tmp_path / "a.meh", requests, *options, python=("-W", "always", "-X", "dev"))
-    found = answers(done.stdout)
+    output, errors = asked(tmp_path / "a.meh", requests, *options, python=("-W", "always", "-X", "dev"))
+    found = answers(output)
     assert found.keys() == set(range(1, len(requests) + 1))
     for number in (3, 4, 5):
         assert found[number]["structuredContent"]["read"] == "", "standard input is empty for everybody else"
+        inherited = set(found[number]["structuredContent"]["of_a_child"])
+        assert inherited <= {"0", "1", "2", "3"}, "3 is that of the listing itself"
     assert found[6]["isError"]
     for noise in (b"printed", b"by descriptor", b"from C", b"from a child", b"a warning", b"memhop mcp: "):
-        assert noise in done.stderr
-        assert noise not in done.stdout
+        assert noise in errors
+        assert noise not in output
 
 
 def test_row_83_nothing_is_opened_or_loaded_before_the_client_is_answered(tmp_path: Path) -> None:
@@ -92,15 +104,15 @@ def test_row_83_nothing_is_opened_or_loaded_before_the_client_is_answered(tmp_pa
         {"method": "resources/list"},
         {"method": "prompts/list"},
     ]
-    done = piped(path, requests, "--embedder", "local", prelude=watch)
-    found = answers(done.stdout)
+    output, errors = asked(path, requests, "--embedder", "local", prelude=watch)
+    found = answers(output)
     assert found[1]["serverInfo"]["name"] == "memhop"
     assert len(found[2]["tools"]) == 12
     assert found.keys() == {1, 2, 3, 4}
-    assert done.stderr == b""
-    seen = piped(tmp_path / "b.meh", [*requests, call("memhop_remember", text="tea")], prelude=watch)
-    assert b"open" in seen.stderr, "the watch works"
-    assert b"import msgspec" in seen.stderr
+    assert errors == b""
+    _, seen = asked(tmp_path / "b.meh", [*requests, call("memhop_remember", text="tea")], prelude=watch)
+    assert b"open" in seen, "the watch works"
+    assert b"import msgspec" in seen
 
 
 def numbers(value: Any) -> Iterator[int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +17,8 @@ from memhop import DB, Config
 from memhop.common.settings import RecallSection
 from memhop.server.operation import Host
 from memhop.server.operations.hemisphere import HEMISPHERE
+from tests.support.mcp_server import HANDSHAKE, Served, command
+from tests.support.processes import HANG_S, Starter
 
 NAMES = (
     "memory_store memory_search memory_context memory_list memory_update memory_trash memory_restore memory_archive "
@@ -65,17 +69,25 @@ Ask = Callable[..., Said]
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[DB]:
-    with DB.open(tmp_path / "agent.meh") as opened:
+    """The memory which the server has, opened beside it."""
+    with DB.open(tmp_path / "agent.meh", mode="shared") as opened:
         yield opened
 
 
 @pytest.fixture
-def ask(db: DB) -> Ask:
-    def call(name: str, **arguments: Any) -> Said:
-        reply = HEMISPHERE[name].call(Host(local=True), db, arguments)
-        return Said(reply.shown(), reply.failed)
+def ask(start: Starter, tmp_path: Path) -> Iterator[Ask]:
+    """Calls a tool of a real server, on standard input and output."""
+    with Served(start, tmp_path / "agent.meh", "--tools", "hemisphere") as server:
+        server.handshake()
 
-    return call
+        def call(name: str, **arguments: Any) -> Said:
+            result = server.call(name, **arguments)
+            (part,) = result["content"]
+            assert part["type"] == "text"
+            assert "structuredContent" not in result
+            return Said(part["text"], bool(result.get("isError")))
+
+        yield call
 
 
 @pytest.fixture
@@ -101,6 +113,22 @@ def test_the_seventeen_by_name_with_their_arguments() -> None:
         parameters = HEMISPHERE[name].parameters
         assert {one.rstrip("*") for one in listed.split()} <= set(parameters.kinds), name
         assert {one.rstrip("*") for one in listed.split() if one.endswith("*")} == set(parameters.needed), name
+
+
+def test_the_server_shows_them_and_no_others(tmp_path: Path, start: Starter) -> None:
+    """By `--compat`, and with instructions that name nothing else."""
+    argv = command(tmp_path / "agent.meh")
+    argv[argv.index("--tools") : argv.index("--tools") + 2] = ["--compat", "hemisphere"]
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}},
+    ]
+    lines = "".join(f"{json.dumps(one)}\n" for one in asked)
+    shown = subprocess.run(argv, input=lines, capture_output=True, text=True, timeout=HANG_S, check=True)
+    answers = {one["id"]: one["result"] for one in map(json.loads, shown.stdout.splitlines())}
+    assert [one["name"] for one in answers[2]["tools"]] == NAMES
+    named = set(re.findall(r"\bmem\w*_\w+", answers[1].get("instructions", "")))
+    assert named <= set(NAMES)
 
 
 def test_h1_store(ask: Ask, keep: Callable[..., str], db: DB) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from memhop.server.http.statefile import NAME, look, started_of, stop
+from tests.cli.running import here
 from tests.support.http_server import Answered, ask, request
 from tests.support.processes import Starter
 from tests.support.serving import Server, serving
@@ -129,7 +130,8 @@ def test_b8_stop_ends_the_server_and_neither_its_clients_nor_anybody_else(tmp_pa
         assert client.hear() == "connected"
         assert bystander.hear() == "here"
         assert look(path).word == "running"
-        assert stop(path, wait_s=60).pid == server.process.pid
+        ran = here("stop", "--root", server.root, "--json")
+        assert ran.json() == {"stopped": True, "pid": server.process.pid}
         assert server.process.wait(60) == 0
         for other in (client, bystander):
             other.tell("are you there?")
@@ -176,3 +178,99 @@ def test_b40_who_says_to_be_somebody_else_each_time_is_counted_as_one(tmp_path: 
         assert statuses.count(401) < 60
         assert statuses[-1] == 429
         assert set(statuses) == {401, 429}
+
+
+BIG = "9" * 5000
+ITEM_17: list[tuple[str, bytes, set[int]]] = [
+    ("a strange page", request("GET", "/api/v1/notes", "Origin: https://evil.example", token="TOKEN"), {403}),
+    ("a strange name", request(path="/api/v1/notes", host="evil.example", token="TOKEN"), {421}),
+    ("no token", request(path="/api/v1/notes"), {401}),
+    ("two slashes", request(path="//", token="TOKEN"), {400}),
+    ("half a name", request(path="/api/v1/notes", host="[", token="TOKEN"), {400}),
+    ("too large", request("POST", "/api/v1/notes", token="TOKEN", body=b'"' + b"x" * 5_000_000 + b'"'), {413}),
+    *(
+        (f"a limit of {number}", request(path=f"/api/v1/notes?limit={number}", token="TOKEN"), {422})
+        for number in (
+            "abc",
+            "-1",
+            "0",
+            "2.5",
+            "1e999",
+            "nan",
+            "inf",
+            "%C2%B2",
+            "true",
+            "[]",
+            "{}",
+            "1,2",
+            "0x10",
+        )
+    ),
+    ("an empty limit", request(path="/api/v1/notes?limit=", token="TOKEN"), {200, 422}),
+    ("a limit that is lowered", request(path="/api/v1/notes?limit=1000000000", token="TOKEN"), {200}),
+    ("a limit of 5000 digits", request(path=f"/api/v1/notes?limit={BIG}", token="TOKEN"), {200, 422}),
+    ("two limits", request(path="/api/v1/notes?limit=5&limit=6", token="TOKEN"), {400, 422}),
+    ("a cursor of nobody", request(path="/api/v1/notes?cursor=x", token="TOKEN"), {422}),
+    ("an id that is none", request(path="/api/v1/notes/../../etc", token="TOKEN"), {400}),
+    ("an id of letters", request(path="/api/v1/notes/nonsense", token="TOKEN"), {422}),
+    ("an id of nobody", request(path=f"/api/v1/notes/{'1' * 16}", token="TOKEN"), {404}),
+    ("no such path", request(path="/api/v1/nothing", token="TOKEN"), {404}),
+    ("another method", request("PUT", "/api/v1/notes", token="TOKEN", body=b"{}"), {405}),
+    ("a parameter nobody knows", request(path="/api/v1/notes?projct=x", token="TOKEN"), {422}),
+]
+BODIES = [
+    b"", b"{", b"nul", b"\xff\xfe", b'{"text": "\xff"}', b"[" * 100_000, b'{"a":' * 100_000, b'{"text": NaN}',
+    b'{"text": 1e999}',
+    b'{"text": Infinity}', b'{"text": ' + BIG.encode() + b"}", b"[]", b'"text"', b"5", b"null", b'{"text": null}',
+    b'{"text": ""}',
+    b'{"text": 5}', b'{"text": ["a"]}', b'{"text": "a", "text": "\\ud800"}', b'{"text": "a", "kind": "x\\u0000y"}',
+    b'{"text": "a", "at": "+999999-01-01T00:00:00Z"}', b'{"text": "a", "at": 1e308}',
+    b'{"text": "a", "tags": {"a": 1}}',
+    b'{"text": "a", "nonsense": 1}', b'{"text": "a", "metadata": ' + b'{"a":' * 500 + b"1" + b"}" * 500 + b"}",
+]  # fmt: skip
+
+
+def test_item_17_a_bad_request_is_told_so_and_ends_nothing(server: Server) -> None:
+    token = server.token("alice").encode()
+    wrong = {}
+    for name, data, statuses in ITEM_17:
+        answered = sent(server, data.replace(b"TOKEN", token))
+        if answered.status not in statuses or not answered.json():
+            wrong[name] = answered
+    assert {name: answered.status for name, answered in wrong.items()} == {}
+    assert alive(server)
+
+
+def test_item_17_a_body_of_nonsense_is_told_so_and_ends_nothing(server: Server) -> None:
+    token = server.token("alice")
+    wrong = {}
+    for body in BODIES:
+        for path in ("/api/v1/notes", "/mcp/alice"):
+            accept = "Accept: application/json, text/event-stream"
+            answered = sent(server, request("POST", path, accept, token=token, body=body))
+            if not 400 <= answered.status < 500 or not answered.json():
+                wrong[path, body[:60]] = answered
+            assert b"Traceback" not in answered.body
+            assert str(server.root).encode() not in answered.body
+    assert {name: answered.status for name, answered in wrong.items()} == {}
+    assert alive(server)
+
+
+def test_item_19_a_restart_ends_the_recorded_process_alone(tmp_path: Path, start: Starter) -> None:
+    """Also where the file is of another server that runs, and where there is none."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    with serving(tmp_path / "a") as one, serving(tmp_path / "b") as other:
+        bystander = start(innocent)
+        bystander.hear()
+        assert here("stop", "--root", one.root).code == 0
+        assert one.process.wait(60) == 0
+        again = here("stop", "--root", one.root)
+        assert (again.code, "no server runs" in again.err) == (1, True)
+        assert here("status", "--root", one.root).code == 1
+        (one.root / NAME).write_bytes((other.root / NAME).read_bytes().replace(b'"nonce": "', b'"nonce": "x'))
+        (one.root / NAME).chmod(0o600)
+        assert here("stop", "--root", one.root).code == 1
+        assert here("status", "--root", other.root, "--json").json()["pid"] == other.process.pid
+        bystander.tell("are you there?")
+        assert bystander.hear() == "alive"

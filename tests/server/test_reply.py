@@ -97,3 +97,14 @@ def test_nothing_is_ever_larger_than_there_is_room(data: dict[str, Any], limit: 
     assert size_of(found) <= ROOM
     assert json.dumps(data) == before
     assert found is data or "cut" in found
+
+
+def test_the_only_item_of_a_page_is_kept_where_its_parts_can_go() -> None:
+    """A page of one item with long lists lost that item, and the cursor led past it."""
+    item = {"id": "a", "records": [{"id": str(number), "before": "x" * 150} for number in range(200)]}
+    found = without_items({"items": [item], "next": "b"}, 12_000)
+    (left,) = found["items"]
+    assert left["id"] == "a"
+    assert 0 < len(left["records"]) < 200
+    assert found["cut"]["items"] == 200 - len(left["records"])
+    assert size_of(found) <= 12_000

@@ -1,7 +1,7 @@
 """What every operation is asked with: its required arguments, taken from a memory of `large_memory`.
 
-A new operation without a row fails tests/server/test_bounded.py. Rows that change something name things of their own, so
-that they can be asked one after the other.
+A new operation without a row fails tests/server/test_bounded.py. Rows that change something name things of their own,
+so that they can be asked one after the other.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 from memhop.server.operation import Operation
 from memhop.server.operations import OPERATIONS
 from memhop.server.operations.hemisphere import HEMISPHERE
-from tests.support.large_memory import Large
+from tests.support.large_memory import World, card
 from tests.support.memories import NOW
 
-Row = Callable[[Large], Mapping[str, Any]]
+Row = Callable[[World], Mapping[str, Any]]
 QUESTION = "what was measured on the connection pool?"
 
 
@@ -24,7 +24,7 @@ def all_operations() -> dict[str, Operation]:
     return {**OPERATIONS, **HEMISPHERE}
 
 
-def _nothing(_: Large) -> Mapping[str, Any]:
+def _nothing(_: World) -> Mapping[str, Any]:
     return {}
 
 
@@ -132,15 +132,70 @@ LAYERS: dict[str, Row] = {
     "memhop_fact_close": lambda w: {"id": w.fact},
     "memhop_fact_retract": lambda w: {"id": w.fact},
     "memhop_fact_delete": lambda w: {"id": w.fact},
+    "memhop_topic_unmerge": lambda w: {"topic_id": w.fused},
+    "memhop_knowledge_import": lambda w: {
+        "items": [{"domain": "imported", "title": "one", "content": "two"}],
+        "mode": "skip",
+    },
+    "memhop_knowledge_delete": lambda w: {"id": w.graph},
+    "memhop_capability_import": lambda w: {"document": card("card-new", "new")},
+    "memhop_capability_get": lambda w: {"id": w.card},
+    "memhop_capability_list": _nothing,
+    "memhop_capability_match": lambda w: {"text": "measure pool 3"},
+    "memhop_capability_activate": lambda w: {"id": "card-001"},
+    "memhop_capability_usage": lambda w: {"id": w.card, "success": True},
+    "memhop_capability_update": lambda w: {"id": w.card, "summary": "measure it"},
+    "memhop_capability_delete": lambda w: {"id": "card-002"},
+    "memhop_dream": _nothing,
+    "memhop_dream_list": _nothing,
+    "memhop_dream_show": lambda w: {"number": w.dream},
+    "memhop_dream_diff": lambda w: {"number": w.dream},
+    "memhop_dream_undo": lambda w: {"number": w.dream},
+    "memhop_archive_search": lambda w: {"keyword": "measured"},
+    "memhop_archive_get": lambda w: {"id": w.message},
+    "memhop_archive_list": _nothing,
+    "memhop_archive_append": lambda w: {"messages": [{"text": "one more turn"}]},
+    "memhop_archive_delete": lambda w: {"id": w.message},
+    "memhop_trajectory_append": lambda w: {"session_id": "run new", "event_type": "tool_call", "timestamp": NOW},
+    "memhop_trajectory_append_many": lambda w: {
+        "session_id": "run new",
+        "steps": [{"event_type": "tool_call", "timestamp": NOW}],
+    },
+    "memhop_trajectory_read": lambda w: {"session_id": w.run},
+    "memhop_trajectory_sessions": _nothing,
+    "memhop_trajectory_stats": lambda w: {"session_id": w.run},
+    "memhop_trajectory_delete": lambda w: {"session_id": "run 2"},
+    "memhop_trajectory_prune": lambda w: {"session_id": "run 3", "keep_last": 1},
+    "memhop_crystallize": lambda w: {"session_id": w.run},
+    "memhop_profile_erase": _nothing,
 }
-ROWS = {**NOTES, **LAYERS, **COMPATIBLE}
+UPKEEP: dict[str, Row] = {
+    "memhop_import": lambda w: {"content": "# a page\n\nand what it says", "format": "markdown"},
+    "memhop_import_list": _nothing,
+    "memhop_import_show": lambda w: {"number": w.imported},
+    "memhop_import_undo": lambda w: {"number": w.imported},
+    "memhop_export": _nothing,
+    "memhop_status": _nothing,
+    "memhop_checkpoint": _nothing,
+    "memhop_stats": _nothing,
+    "memhop_pending": _nothing,
+    "memhop_backfill": _nothing,
+    "memhop_maintain": _nothing,
+    "memhop_verify": _nothing,
+    "memhop_compact": _nothing,
+    "memhop_events": _nothing,
+    "memhop_usage": lambda w: {"id": w.note},
+}
+ROWS = {**NOTES, **LAYERS, **UPKEEP, **COMPATIBLE}
 LAST = (  # they end things that other rows need
+    "memhop_dream",
     "memhop_knowledge_delete",
     "memhop_profile_erase",
+    "memhop_compact",
 )
 
 
 def in_order() -> list[str]:
     """All operations: those that only read first, those that take most away last."""
     table = all_operations()
-    return sorted(ROWS, key=lambda name: (name in LAST, name in table and table[name].scope != "read"))
+    return sorted(ROWS, key=lambda name: (name in LAST, name in table and not table[name].reads))

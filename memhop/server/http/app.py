@@ -37,8 +37,7 @@ from memhop.server.http.calls import Calls
 from memhop.server.http.limits import is_local
 from memhop.server.http.metrics import CONTENT_TYPE
 from memhop.server.http.names import check_tenant
-from memhop.server.http.responses import Refused, refusal_of
-from memhop.server.http.rest import wrong_method
+from memhop.server.http.responses import Refused, refusal_of, wrong_method
 from memhop.server.mcp.guidance import instructions
 from memhop.server.mcp.protocol import build_server
 from memhop.server.operation import ADMIN, SCOPES, Operation

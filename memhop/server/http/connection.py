@@ -2,7 +2,8 @@
 
 A server that waits for the end of a head as long as a client likes is full after a few hundred clients that never end
 one. So a head has a time, counted from connecting or from its first byte; so has a client that takes no bytes of its
-answer; and one peer has so many connections and no more. (A body has a time, too: `gate.py`.)
+answer; and one peer has so many connections and no more, and all peers together leave half of the file descriptors of
+the process to memories. (A body has a time, too: `gate.py`.)
 
     uvicorn.Config(app, http=guarded(limits), h11_max_incomplete_event_size=limits.head_bytes, ws="none",
                    proxy_headers=False, server_header=False, timeout_keep_alive=5)
@@ -15,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import resource
 from collections import Counter
 from collections.abc import Callable
 
@@ -30,10 +32,12 @@ _log.setLevel(logging.ERROR)  # or every line of nonsense from strangers would b
 def guarded(limits: Limits) -> type[H11Protocol]:
     """The protocol of one server, for `uvicorn.Config(http=…)`."""
     open_of: Counter[str] = Counter()
+    most = min(limits.all_connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     class Guarded(_Connection):
         _limits = limits
         _open_of = open_of
+        _most = most
 
     return Guarded
 
@@ -41,6 +45,7 @@ def guarded(limits: Limits) -> type[H11Protocol]:
 class _Connection(H11Protocol):
     _limits: Limits
     _open_of: Counter[str]
+    _most: int
     _peer: str | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -50,6 +55,9 @@ class _Connection(H11Protocol):
         peer = counted(self.client[0]) if self.client else "-"
         if self._open_of[peer] >= self._limits.connections:
             self._end(busy("too many connections from this address"))
+            return
+        if self._open_of.total() >= self._most:
+            self._end(busy("too many connections"))
             return
         self._peer = peer
         self._open_of[peer] += 1
@@ -71,8 +79,6 @@ class _Connection(H11Protocol):
         if not self._asked():
             self._expect_head()
         super().data_received(data)
-        if self._asked():
-            self._head_timer.stop()
 
     def on_response_complete(self) -> None:
         self._head_timer.stop()

@@ -10,6 +10,7 @@ import asyncio
 import tempfile
 import threading
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -17,16 +18,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as PathRoute
 
-from memhop.common.errors import MemhopError, StorageError
-from memhop.server.http.responses import Refused, refusal_of
-from memhop.server.http.rest import query_of, who, wrong_method
+from memhop.common.errors import StorageError
+from memhop.server.http.responses import Endpoint
+from memhop.server.http.rest import query_of, who
 from memhop.server.http.routes import PREFIX
 from memhop.server.operation import ADMIN
 from memhop.server.parameters import Kind, Text, check_fields
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
     from memhop.api import results
     from memhop.api.db import DB
     from memhop.server.http.calls import Calls
@@ -40,45 +39,30 @@ _CHUNK = 256 * 1024
 
 def export_routes(calls: Calls) -> list[PathRoute]:
     """Where to get an export."""
-    return [PathRoute(PATH, _Endpoint(calls))]
+    return [PathRoute(PATH, Endpoint({"GET": partial(_answer, calls)}))]
 
 
-class _Endpoint:
-    """A class, since Starlette takes a function for a handler of requests."""
+async def _answer(calls: Calls, request: Request) -> Response:
+    access, tenant = who(request)
+    given = check_fields(query_of(request, PARAMETERS), PARAMETERS, (), "", [])
+    file = _Spool(calls.tenants.root)
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+    def write(db: DB) -> results.Exported:
+        return db.export(cast("BinaryIO", file), **given)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            response = await self._answer(Request(scope, receive))
-        except (Refused, MemhopError) as error:
-            response = refusal_of(error)
-        await response(scope, receive, send)
-
-    async def _answer(self, request: Request) -> Response:
-        if request.method != "GET":
-            raise Refused(wrong_method("GET"))
-        access, tenant = who(request)
-        given = check_fields(query_of(request, PARAMETERS), PARAMETERS, (), "", [])
-        file = _Spool(self._calls.tenants.root)
-
-        def write(db: DB) -> results.Exported:
-            return db.export(cast("BinaryIO", file), **given)
-
-        try:
-            made = await self._calls.ask(access, tenant, NAME, ADMIN, write)
-        except BaseException:
-            file.give_up()
-            raise
-        headers = {
-            "Content-Length": str(made.bytes),
-            "Content-Disposition": 'attachment; filename="memhop-export.jsonl"',
-            "Memhop-Records": str(made.records),
-            "Memhop-Damaged": str(made.damaged),
-            "Memhop-Digest": made.digest,
-        }
-        return StreamingResponse(file.read(), headers=headers, media_type=JSON_LINES)
+    try:
+        made = await calls.ask(access, tenant, NAME, ADMIN, write)
+    except BaseException:
+        file.give_up()
+        raise
+    headers = {
+        "Content-Length": str(made.bytes),
+        "Content-Disposition": 'attachment; filename="memhop-export.jsonl"',
+        "Memhop-Records": str(made.records),
+        "Memhop-Damaged": str(made.damaged),
+        "Memhop-Digest": made.digest,
+    }
+    return StreamingResponse(file.read(), headers=headers, media_type=JSON_LINES)
 
 
 class _Spool:
@@ -93,7 +77,10 @@ class _Spool:
         with self._lock:
             if self._given_up:
                 raise StorageError("nobody waits for this export any more")
-            self._file.write(data)
+            try:
+                self._file.write(data)
+            except OSError as error:
+                raise StorageError(f"no room for an export: {error.strerror}") from error
 
     def give_up(self) -> None:
         """Close it, whoever writes to it."""

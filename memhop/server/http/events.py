@@ -30,8 +30,8 @@ from memhop.common.errors import Busy, MemhopError
 from memhop.server.http.calls import check_access
 from memhop.server.http.feed import Feed
 from memhop.server.http.head import bearer
-from memhop.server.http.responses import Refused, encoded, refusal_of
-from memhop.server.http.rest import query_of, who, wrong_method
+from memhop.server.http.responses import Refused, encoded, refusal_of, wrong_method
+from memhop.server.http.rest import query_of, who
 from memhop.server.http.routes import PREFIX
 from memhop.server.operation import READ
 from memhop.server.parameters import Kind, Listed, Text, check_fields
@@ -191,7 +191,7 @@ class Listening:
 
 
 class _Endpoint:
-    """A class, since Starlette takes a function for a handler of requests."""
+    """As `responses.Endpoint`, for an answer that is sent as it comes about."""
 
     def __init__(self, listening: Listening) -> None:
         self._listening = listening

@@ -105,8 +105,11 @@ class Feed:
             try:
                 await self._look(path)
                 await asyncio.sleep(POLL_S)
-            except MemhopError as error:
+            except MemhopError as error:  # it is busy, locked or damaged: listeners wait
                 log.info("changes of a memory could not be read: %s", error)
+                await asyncio.sleep(RETRY_S)
+            except Exception:  # who listens would never know that nobody reads any more
+                log.exception("changes of a memory could not be read")
                 await asyncio.sleep(RETRY_S)
 
     async def _look(self, path: Path) -> None:

@@ -24,6 +24,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 from memhop.common.errors import MemhopError
@@ -50,9 +51,11 @@ _SAFE = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_EXPOSED = (b"access-control-expose-headers", b"mcp-session-id, retry-after")
 _KNOWN = 10_000  # pairs of a peer and a token that was right
 _REMARKS = 1 / 60  # lines of one sort per second in the log and the audit file, whatever strangers send
 _LINGER_S, _LINGER_BYTES = 0.5, 1024 * 1024  # read of a refused body, so that the answer is not lost with it
+_PATIENCE = 4  # times as long, and as many bodies, for somebody who is known and only sent too much
 
 
 class Gate:
@@ -110,15 +113,18 @@ class Gate:
         )
         origin = headers.get(b"origin", b"").decode("ascii", "replace")
         if not refusal and origin.lower() in self._origins:
-            send.add((b"access-control-allow-origin", origin.encode()), (b"vary", b"origin"))
+            send.add((b"access-control-allow-origin", origin.encode()), (b"vary", b"origin"), _EXPOSED)
             if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
                 await _preflight(send)
                 return
         refusal = refusal or self._who(scope, headers) or head.wrong_body(scope, headers, self._limits.body_bytes)
         if refusal:
-            await self._refuse(refusal, headers, receive, send)
+            follows = head.has_body(headers)
+            if follows and b"expect" not in headers:  # who expects an answer has sent none of it
+                await self._linger(refusal, receive)
+            await answer(send, refusal, close=follows)
         elif head.has_body(headers):
-            await self._with_body(scope, headers, receive, send)
+            await self._with_body(scope, receive, send)
         else:
             await self._pass(scope, receive, send)
 
@@ -174,15 +180,13 @@ class Gate:
             if self._audit is not None:
                 self._audit.write("token.guess", access=None, tenant="", outcome="refused", detail={"peer": peer})
 
-    async def _with_body(
-        self, scope: MutableMapping[str, Any], headers: head.Headers, receive: Receive, send: _Answer
-    ) -> None:
+    async def _with_body(self, scope: MutableMapping[str, Any], receive: Receive, send: _Answer) -> None:
         """Receive the body, then pass the request on."""
         body = bytearray()
         refusal: Refusal | None = None
+        more = True
         try:
             async with asyncio.timeout(self._limits.body_seconds):
-                more = True
                 while more and not refusal:
                     message = await receive()
                     if message["type"] != "http.request":
@@ -200,16 +204,23 @@ class Gate:
         finally:
             self._buffered -= len(body)
         if refusal:
-            await self._refuse(refusal, headers, receive, send)
+            if more and refusal.status != 408:
+                await self._linger(refusal, receive)
+            await answer(send, refusal, close=more)
         else:
             await self._pass(scope, _Handed(bytes(body), receive), send)
 
-    async def _refuse(self, refusal: Refusal, headers: head.Headers, receive: Receive, send: _Answer) -> None:
-        """Answer, and end the connection if a body is still on its way: nobody will read it."""
-        unread = head.has_body(headers)
-        if unread and b"expect" not in headers and refusal.status != 408:
-            await _linger(receive)
-        await answer(send, refusal, close=unread)
+    async def _linger(self, refusal: Refusal, receive: Receive) -> None:
+        """Read some of a body that is on its way: a socket that is closed on unread bytes takes the answer along."""
+        known = refusal.status == 413
+        left = _PATIENCE * self._limits.body_bytes if known else _LINGER_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE * _LINGER_S if known else _LINGER_S):
+                more = True
+                while more and left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    more = bool(message.get("more_body", False))
 
     async def _pass(self, scope: MutableMapping[str, Any], receive: Receive, send: _Answer) -> None:
         try:
@@ -266,17 +277,3 @@ async def _preflight(send: Send) -> None:
     ]
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
-
-
-async def _linger(receive: Receive) -> None:
-    """Read some of what is on its way: a socket that is closed on unread bytes takes the answer down with it."""
-    left = _LINGER_BYTES
-    try:
-        async with asyncio.timeout(_LINGER_S):
-            while left > 0:
-                message = await receive()
-                left -= len(message.get("body", b""))
-                if message["type"] != "http.request" or not message.get("more_body", False):
-                    return
-    except TimeoutError:
-        return

@@ -25,6 +25,7 @@ class Limits(NamedTuple):
         head_seconds: Until the head of a request has arrived whole, from the first byte on or from connecting.
         write_seconds: In which a client takes nothing of an answer, before the connection is cut.
         connections: Open ones of one peer.
+        all_connections: Open ones of all; half as many as the process may have files open, where that is less.
         rate, burst: Requests of one token, per second and at once.
         peer_rate, peer_burst: Requests of one peer, whatever tokens it has.
         failure_rate, failure_burst: Wrong tokens of one peer. Beyond, no token from there is let in, but for those
@@ -38,6 +39,7 @@ class Limits(NamedTuple):
     head_seconds: float = 10.0
     write_seconds: float = 30.0
     connections: int = 256
+    all_connections: int = 4096
     rate: float = 1000.0
     burst: int = 2000
     peer_rate: float = 2000.0

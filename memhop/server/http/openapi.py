@@ -7,15 +7,15 @@ It says nothing but what the source of this version says. All the same a token i
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as PathRoute
 
-from memhop.api.results import Result
 from memhop.server.http import download, events
-from memhop.server.http.responses import JSON
+from memhop.server.http.responses import JSON, Endpoint
 from memhop.server.http.routes import BODIES, PREFIX, ROUTES, Route
 from memhop.server.http.shapes import schema_of
 from memhop.server.operation import ADMIN, READ
@@ -80,7 +80,6 @@ def document(version: str) -> dict[str, Any]:
         paths.setdefault(PREFIX + route.path, {})[route.method.lower()] = _operation(route)
     paths[f"{PREFIX}/events"] = {"get": _events()}
     paths[f"{PREFIX}/export"] = {"get": _export()}
-    shapes = {route.asks.result for route in ROUTES} - {None}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -96,15 +95,24 @@ def document(version: str) -> dict[str, Any]:
             "responses": {status: _answer(about, "Error") for status, about in _ERRORS.items()},
             "schemas": {
                 "Error": _ERROR,
-                "Anything": schema_of(None),
-                **{_name(shape): schema_of(shape, nullable=True) for shape in sorted(shapes, key=_name)},
+                **{_name(route): _shape(route) for route in sorted(ROUTES, key=_name)},
             },
         },
     }
 
 
-def _name(shape: type[Result] | None) -> str:
-    return "Anything" if shape is None else shape.__name__
+def _name(route: Route) -> str:
+    """That of the shape of what it gives."""
+    if route.of is not None:
+        return f"PageOf{route.of.__name__}"
+    return route.asks.result.__name__ if route.asks.result is not None else "Anything"
+
+
+def _shape(route: Route) -> dict[str, Any]:
+    found = schema_of(route.asks.result, nullable=True)
+    if route.of is not None:
+        found["properties"]["items"] = {"type": "array", "items": schema_of(route.of, nullable=True)}
+    return found
 
 
 def _operation(route: Route) -> dict[str, Any]:
@@ -116,7 +124,7 @@ def _operation(route: Route) -> dict[str, Any]:
         "description": f"{asked.about}\n\nNeeds the scope {asked.scope}.",
         "tags": [route.path.split("/")[1]],
         "parameters": [{"$ref": "#/components/parameters/Tenant"}],
-        "responses": {"200": _answer("Done.", _name(asked.result)), **_refusals(body)},
+        "responses": {"200": _answer("Done.", _name(route)), **_refusals(body)},
     }
     kinds = {name: kind for name, kind in asked.parameters.kinds.items() if name not in route.fixed}
     for name in route.in_path:
@@ -186,10 +194,13 @@ def _stream(about: str, media: str) -> dict[str, Any]:
 
 
 def openapi_route(version: str) -> PathRoute:
-    """Where to read it. `version` is that of MemHop."""
-    body = json.dumps(document(version), ensure_ascii=False, separators=(",", ":")).encode()
+    """Where to read it. It is made when it is first asked for. `version` is that of MemHop."""
+
+    @cache
+    def body() -> bytes:
+        return json.dumps(document(version), ensure_ascii=False, separators=(",", ":")).encode()
 
     async def read(request: Request) -> Response:
-        return Response(body, media_type=JSON)
+        return Response(body(), media_type=JSON)
 
-    return PathRoute(PATH, read, methods=["GET"])
+    return PathRoute(PATH, Endpoint({"GET": read}))

@@ -1,17 +1,21 @@
-"""Replies as responses of HTTP: every body is JSON, every error has the one shape."""
+"""Replies as responses of HTTP: every body is JSON, every error has the one shape; and paths that answer so."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from memhop.common.errors import MemhopError
 from memhop.server.faults import told
 from memhop.server.http.refusal import Refusal
 from memhop.server.reply import Reply
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
 
 JSON = "application/json"
 _LATER = {"Retry-After": "1"}  # seconds
@@ -29,6 +33,32 @@ class Refused(Exception):
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
+
+
+class Endpoint:
+    """A path, as an application: Starlette hands all methods to one, but only some to a function.
+
+    Args:
+        methods: Method -> what answers it. It may raise Refused and MemhopError.
+    """
+
+    def __init__(self, methods: Mapping[str, Callable[[Request], Awaitable[Response]]]) -> None:
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        answer = self._methods.get(request.method)
+        try:
+            response = await answer(request) if answer else refusal_of(Refused(wrong_method(*self._methods)))
+        except (Refused, MemhopError) as error:
+            response = refusal_of(error)
+        await response(scope, receive, send)
+
+
+def wrong_method(*allowed: str) -> Refusal:
+    """405."""
+    listed = ", ".join(allowed)
+    return Refusal(405, "MethodNotAllowed", "this path takes others", listed, ((b"allow", listed.encode()),))
 
 
 def response_of(reply: Reply) -> Response:

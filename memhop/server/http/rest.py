@@ -13,7 +13,8 @@ is a 409 that says why, never a success that changed nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -21,11 +22,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as PathRoute
 
-from memhop.common.errors import Conflict, InvalidRequest, MemhopError, NotFound
+from memhop.common.errors import Conflict, InvalidRequest, NotFound
 from memhop.server.http.access import EVERY, Access
 from memhop.server.http.names import check_tenant
 from memhop.server.http.refusal import Refusal, bad_request, forbidden, unauthorized
-from memhop.server.http.responses import JSON, Refused, refusal_of, response_of
+from memhop.server.http.responses import JSON, Endpoint, Refused, refusal_of, response_of
 from memhop.server.http.routes import BODIES, PREFIX, ROUTES, Route
 from memhop.server.parameters import Kind, Listed
 from memhop.server.reply import Reply
@@ -42,10 +43,10 @@ _MOST_NAMES = 200  # in a query
 
 def rest_routes(calls: Calls) -> list[PathRoute]:
     """All of the table. What `nowhere` answers is to come behind all other routes."""
-    paths: dict[str, dict[str, Route]] = {}
+    paths: dict[str, dict[str, Callable[[Request], Awaitable[Response]]]] = {}
     for route in ROUTES:
-        paths.setdefault(route.path, {})[route.method] = route
-    return [PathRoute(PREFIX + path, _Path(methods, calls)) for path, methods in paths.items()]
+        paths.setdefault(route.path, {})[route.method] = partial(_ask, calls, route)
+    return [PathRoute(PREFIX + path, Endpoint(methods)) for path, methods in paths.items()]
 
 
 def nowhere() -> PathRoute:
@@ -94,40 +95,17 @@ def query_of(request: Request, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     return {name: value[0] if isinstance(value, list) and len(value) == 1 else value for name, value in found.items()}
 
 
-class _Path:
-    """The methods of one path, as an application: Starlette hands all methods to it."""
-
-    def __init__(self, methods: Mapping[str, Route], calls: Calls) -> None:
-        self._methods = methods
-        self._calls = calls
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            response = await self._answer(Request(scope, receive))
-        except (Refused, MemhopError) as error:
-            response = refusal_of(error)
-        await response(scope, receive, send)
-
-    async def _answer(self, request: Request) -> Response:
-        route = self._methods.get(request.method)
-        if route is None:
-            raise Refused(wrong_method(*self._methods))
-        access, tenant = who(request)
-        arguments = await _arguments(request, route)
-        reply = await self._calls.call(access, tenant, route.asks, arguments, ROOM)
-        return response_of(_judged(reply, route))
-
-
 class _Nowhere:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         error = Refused(Refusal(404, "NoSuchPath", "there is nothing at this path", f"see {PREFIX}/openapi.json"))
         await refusal_of(error)(scope, receive, send)
 
 
-def wrong_method(*allowed: str) -> Refusal:
-    """405."""
-    listed = ", ".join(allowed)
-    return Refusal(405, "MethodNotAllowed", "this path takes others", listed, ((b"allow", listed.encode()),))
+async def _ask(calls: Calls, route: Route, request: Request) -> Response:
+    access, tenant = who(request)
+    arguments = await _arguments(request, route)
+    reply = await calls.call(access, tenant, route.asks, arguments, ROOM)
+    return response_of(_judged(reply, route))
 
 
 async def _arguments(request: Request, route: Route) -> dict[str, Any]:
@@ -176,7 +154,7 @@ def _judged(reply: Reply, route: Route) -> Reply:
     if reply.failed:
         return reply
     if route.method != "GET" and not data.get("dry_run"):
-        if data.get("deleted") is False:
+        if "deleted" in data and not data["deleted"]:
             return Reply(NotFound(reply.text or "there was no such thing").to_dict(), failed=True)
         if data.get("changed") is False or data.get("ok") is False:
             now = f"it is {data['tier']}, revision {data.get('rev')}" if data.get("tier") else None

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from memhop.api import results
 from memhop.server.operation import Operation
 from memhop.server.operations import OPERATIONS
 
@@ -27,6 +28,7 @@ class Route(NamedTuple):
         operation: Its name in OPERATIONS.
         fixed: Parameters that the path decides.
         text_as: Where the text of the reply goes, if it is more than a rendering of the data; "": nowhere.
+        of: What a page of it holds; None: it gives no pages.
     """
 
     method: str
@@ -34,6 +36,7 @@ class Route(NamedTuple):
     operation: str
     fixed: Mapping[str, Any] = _NOTHING
     text_as: str = ""
+    of: type[results.Result] | None = None
 
     @property
     def asks(self) -> Operation:
@@ -51,8 +54,8 @@ class Route(NamedTuple):
         return "_".join((self.method.lower(), *re.findall(r"\w+", self.path)))
 
 
-def _get(path: str, operation: str, text_as: str = "", **fixed: Any) -> Route:
-    return Route("GET", path, operation, fixed, text_as)
+def _get(path: str, operation: str, text_as: str = "", of: type[results.Result] | None = None) -> Route:
+    return Route("GET", path, operation, _NOTHING, text_as, of)
 
 
 def _post(path: str, operation: str, text_as: str = "", **fixed: Any) -> Route:
@@ -74,13 +77,13 @@ ROUTES: tuple[Route, ...] = (
     _get("/brief", "memhop_brief"),
     _get("/about/{id}", "memhop_about"),
     _get("/lookup", "memhop_lookup"),
-    _get("/notes", "memhop_note_list"),
+    _get("/notes", "memhop_note_list", of=results.Note),
     _post("/notes", "memhop_remember"),
-    _get("/notes/duplicates", "memhop_note_duplicates"),
+    _get("/notes/duplicates", "memhop_note_duplicates", of=results.Duplicate),
     _get("/notes/{id}", "memhop_note_get"),
     _patch("/notes/{id}", "memhop_note_update"),
     _delete("/notes/{id}", "memhop_forget"),
-    _get("/notes/{id}/history", "memhop_note_history"),
+    _get("/notes/{id}/history", "memhop_note_history", of=results.NoteRevision),
     _post("/notes/{id}/revert", "memhop_note_revert"),
     _post("/notes/{id}/archive", "memhop_note_archive"),
     _post("/notes/{id}/unarchive", "memhop_note_unarchive"),
@@ -88,10 +91,10 @@ ROUTES: tuple[Route, ...] = (
     _post("/notes/{id}/purge", "memhop_note_purge"),
     _post("/notes/{id}/pin", "memhop_note_pin", pinned=True),
     _post("/notes/{id}/unpin", "memhop_note_pin", pinned=False),
-    _get("/notes/{id}/links", "memhop_note_links"),
+    _get("/notes/{id}/links", "memhop_note_links", of=results.NoteLink),
     _post("/notes/{id}/links", "memhop_note_link"),
     _delete("/notes/{id}/links", "memhop_note_unlink"),
-    _get("/projects", "memhop_project_list"),
+    _get("/projects", "memhop_project_list", of=results.Project),
     _get("/projects/count", "memhop_project_count"),
     _get("/projects/schema", "memhop_project_schema"),
     _post("/projects/rename", "memhop_project_rename"),
@@ -105,21 +108,21 @@ ROUTES: tuple[Route, ...] = (
     _post("/search", "memhop_search", text_as="context"),
     _post("/update", "memhop_update"),
     _post("/dreams", "memhop_dream"),
-    _get("/dreams", "memhop_dream_list"),
+    _get("/dreams", "memhop_dream_list", of=results.DreamReport),
     _get("/dreams/{number}", "memhop_dream_show"),
-    _get("/dreams/{number}/diff", "memhop_dream_diff"),
+    _get("/dreams/{number}/diff", "memhop_dream_diff", of=results.DreamChange),
     _post("/dreams/{number}/undo", "memhop_dream_undo"),
     _post("/crystallize", "memhop_crystallize"),
     _get("/profile", "memhop_profile_get"),
     _patch("/profile", "memhop_profile_update"),
     _delete("/profile", "memhop_profile_erase"),
-    _get("/profile/history", "memhop_profile_history"),
-    _get("/scenes", "memhop_scene_list"),
-    _get("/scenes/active", "memhop_scene_active_list"),
+    _get("/profile/history", "memhop_profile_history", of=results.ProfileChange),
+    _get("/scenes", "memhop_scene_list", of=results.Scene),
+    _get("/scenes/active", "memhop_scene_active_list", of=results.Scene),
     _post("/scenes/merge", "memhop_scene_merge"),
     _get("/scenes/{scene_id}", "memhop_scene_get"),
     _delete("/scenes/{scene_id}", "memhop_scene_delete"),
-    _get("/scenes/{scene_id}/topics", "memhop_topic_list"),
+    _get("/scenes/{scene_id}/topics", "memhop_topic_list", of=results.Topic),
     _get("/scenes/{scene_id}/context", "memhop_scene_topics"),
     _post("/scenes/{scene_id}/rename", "memhop_scene_rename"),
     _post("/scenes/{scene_id}/split", "memhop_scene_split"),
@@ -132,7 +135,7 @@ ROUTES: tuple[Route, ...] = (
     _post("/topics/{topic_id}/refine", "memhop_topic_refine"),
     _post("/topics/{topic_id}/pin", "memhop_topic_pin", pinned=True),
     _post("/topics/{topic_id}/unpin", "memhop_topic_pin", pinned=False),
-    _get("/knowledge/graphs", "memhop_knowledge_list"),
+    _get("/knowledge/graphs", "memhop_knowledge_list", of=results.Graph),
     _post("/knowledge/graphs", "memhop_knowledge_create"),
     _get("/knowledge/graphs/{id}", "memhop_knowledge_get"),
     _patch("/knowledge/graphs/{id}", "memhop_knowledge_update"),
@@ -146,21 +149,21 @@ ROUTES: tuple[Route, ...] = (
     _get("/knowledge/nodes/{id}", "memhop_knowledge_node_get"),
     _patch("/knowledge/nodes/{id}", "memhop_knowledge_node_update"),
     _delete("/knowledge/nodes/{id}", "memhop_knowledge_node_delete"),
-    _get("/knowledge/edges", "memhop_knowledge_edges"),
+    _get("/knowledge/edges", "memhop_knowledge_edges", of=results.KnowledgeEdge),
     _delete("/knowledge/edges/{edge_id}", "memhop_knowledge_disconnect"),
-    _get("/facts", "memhop_fact_list"),
+    _get("/facts", "memhop_fact_list", of=results.Fact),
     _post("/facts", "memhop_fact_assert"),
-    _get("/facts/history", "memhop_fact_history"),
+    _get("/facts/history", "memhop_fact_history", of=results.Fact),
     _get("/facts/{id}", "memhop_fact_get"),
     _delete("/facts/{id}", "memhop_fact_delete"),
     _post("/facts/{id}/close", "memhop_fact_close"),
     _post("/facts/{id}/retract", "memhop_fact_retract"),
-    _get("/messages", "memhop_archive_list"),
+    _get("/messages", "memhop_archive_list", of=results.Message),
     _post("/messages", "memhop_archive_append"),
-    _get("/messages/search", "memhop_archive_search"),
+    _get("/messages/search", "memhop_archive_search", of=results.Message),
     _get("/messages/{id}", "memhop_archive_get"),
     _delete("/messages/{id}", "memhop_archive_delete"),
-    _get("/capabilities", "memhop_capability_list"),
+    _get("/capabilities", "memhop_capability_list", of=results.Capability),
     _post("/capabilities", "memhop_capability_import"),
     _get("/capabilities/match", "memhop_capability_match"),
     _get("/capabilities/{id}", "memhop_capability_get"),
@@ -169,11 +172,11 @@ ROUTES: tuple[Route, ...] = (
     _post("/capabilities/{id}/activate", "memhop_capability_activate"),
     _post("/capabilities/{id}/usage", "memhop_capability_usage"),
     _get("/usage/{id}", "memhop_usage"),
-    _get("/trajectory", "memhop_trajectory_read"),
+    _get("/trajectory", "memhop_trajectory_read", of=results.Event),
     _post("/trajectory", "memhop_trajectory_append"),
     _delete("/trajectory", "memhop_trajectory_delete"),
     _post("/trajectory/steps", "memhop_trajectory_append_many"),
-    _get("/trajectory/sessions", "memhop_trajectory_sessions"),
+    _get("/trajectory/sessions", "memhop_trajectory_sessions", of=results.Session),
     _get("/trajectory/stats", "memhop_trajectory_stats"),
     _post("/trajectory/prune", "memhop_trajectory_prune"),
     _get("/status", "memhop_status"),
@@ -187,7 +190,7 @@ ROUTES: tuple[Route, ...] = (
     _get("/maintenance/verify", "memhop_verify"),
     _get("/export/page", "memhop_export"),
     _post("/import", "memhop_import"),
-    _get("/imports", "memhop_import_list"),
+    _get("/imports", "memhop_import_list", of=results.ImportEntry),
     _get("/imports/{number}", "memhop_import_show"),
     _post("/imports/{number}/undo", "memhop_import_undo"),
 )

@@ -15,15 +15,16 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from memhop.common.errors import InvalidRequest
+from memhop.common.errors import InvalidRequest, NotFound
 from memhop.server.http.shapes import schema_of
 from memhop.server.mcp import prompts, resources
-from memhop.server.operation import READ, Operation
+from memhop.server.operation import Operation
 from memhop.server.reply import Reply
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Call: TypeAlias = Callable[[Context, Operation, "Mapping[str, Any] | None"], Awaitable[Reply]]
 ERROR = "memhop/error"  # where the fields of an error are, in `_meta` of a result
+_OF_THE_ADDRESS = (InvalidRequest.code, NotFound.code)
 _ALWAYS_SHOWN = frozenset(("memhop_recall", "memhop_remember"))  # by clients that show tools only when searched for
 
 
@@ -76,7 +77,8 @@ def build_server(
             raise _unknown("resource", params.uri)
         reply = await call(context, *found)
         if reply.failed:
-            raise MCPError(types.INVALID_PARAMS, reply.shown(), reply.data)
+            ours = reply.data.get("code") not in _OF_THE_ADDRESS
+            raise MCPError(types.INTERNAL_ERROR if ours else types.INVALID_PARAMS, reply.shown(), reply.data)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=reply.shown())]
         )
@@ -119,7 +121,7 @@ def build_server(
 
 def tool(operation: Operation) -> types.Tool:
     """An operation as clients are shown it."""
-    reads = operation.scope == READ
+    reads = operation.reads
     return types.Tool(
         name=operation.name,
         title=operation.title,

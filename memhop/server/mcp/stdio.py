@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -28,9 +29,10 @@ from memhop.server.mcp.memory import Memory
 from memhop.server.mcp.protocol import Call, Context, build_server
 from memhop.server.mcp.streams import Streams
 from memhop.server.mcp.wire import Wire
-from memhop.server.operation import READ, Host, Operation
+from memhop.server.operation import Host, Operation
 from memhop.server.reply import Reply
 
+log = logging.getLogger("memhop.server")
 GRACE_S: Final = 1.4  # for calls under way; clients kill what does not end within two seconds
 LAST_S: Final = 0.3  # for the errors that those get which did not finish
 END_S: Final = 2.5
@@ -47,15 +49,19 @@ def serve(wire: Wire, memory: Memory, tools: Mapping[str, Operation], *, host: H
         wire: What `wire.claim` gave, before anything else was imported.
         tools: What the client is shown.
     """
+    code = 1
     try:
         asyncio.run(_serve(wire, memory, tools, host=host, version=version))
+        code = 0
+    except Exception as error:  # `leave` would hide it
+        log.error("the server failed", exc_info=error)
     finally:
-        leave()
+        leave(code)
 
 
 async def _serve(wire: Wire, memory: Memory, tools: Mapping[str, Operation], *, host: Host, version: str) -> None:
     ending = asyncio.Event()
-    _watch(ending)
+    _watch(ending, wire.parent)
     streams = Streams(wire)
     server = build_server(tools, caller(memory, host), instructions=instructions(tools), version=version)
     async with anyio.create_task_group() as tasks:
@@ -80,7 +86,7 @@ def caller(memory: Memory, host: Host) -> Call:
 
     def ask(operation: Operation, arguments: Mapping[str, Any] | None) -> Reply:
         try:
-            with memory.use(writes=operation.scope != READ) as db:
+            with memory.use(writes=not operation.reads) as db:
                 reply = operation.call(host, db, arguments)
                 if reply.failed:
                     memory.failed(db, reply.data.get("code"))
@@ -111,13 +117,12 @@ async def _until_end(work: Callable[[], Awaitable[None]], ends: tuple[asyncio.Ev
             end.set()
 
 
-def _watch(ending: asyncio.Event) -> None:
-    """Set the event on signals, and when the parent dies."""
+def _watch(ending: asyncio.Event, parent: int) -> None:
+    """Set the event on signals, and when the parent is gone."""
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             loop.add_signal_handler(number, ending.set)
-    parent = os.getppid()
 
     def look() -> None:
         while os.getppid() == parent:
@@ -132,14 +137,12 @@ def _watch(ending: asyncio.Event) -> None:
 
 def _leave_after(seconds: float) -> None:
     time.sleep(seconds)
-    leave()
+    leave(0)
 
 
-def leave() -> None:
+def leave(code: int) -> None:
     """End the process at once: nothing is left to be done, and threads that hang would be waited for."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with suppress(OSError, ValueError, AttributeError):  # it may be closed, or None
             stream.flush()
-        except (OSError, ValueError):
-            continue
-    os._exit(0)
+    os._exit(code)

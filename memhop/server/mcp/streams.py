@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import threading
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -22,6 +23,7 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from memhop.server.mcp.wire import MOST_LINE, Wire, lines, write
 
 log = logging.getLogger("memhop.server")
+MOST_UNANSWERED: Final = 1_000  # requests; more are not read before one of them is answered
 _TOO_LONG: Final = f"a message has at most {MOST_LINE >> 20} MiB"
 
 
@@ -64,7 +66,7 @@ class Streams:
         ended = asyncio.Event()
 
         def listen() -> None:
-            with suppress(RuntimeError, asyncio.CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            with suppress(RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 for line in lines(self._wire.incoming):
                     asyncio.run_coroutine_threadsafe(self._pass_on(parsed(line)), loop).result()
                 loop.call_soon_threadsafe(ended.set)
@@ -88,6 +90,9 @@ class Streams:
             return
         metadata = None
         if isinstance(found, types.JSONRPCRequest):
+            while self._unanswered >= MOST_UNANSWERED:
+                self._settled.clear()
+                await self._settled.wait()
             self._unanswered += 1
             metadata = ServerMessageMetadata(on_request_unanswered=self._was_cancelled)
         await self._received.send(SessionMessage(found, metadata))

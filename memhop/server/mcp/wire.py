@@ -16,10 +16,16 @@ _CHUNK: Final = 1 << 16
 
 
 class Wire(NamedTuple):
-    """Where the client is."""
+    """Where the client is.
+
+    Attributes:
+        incoming, outgoing: Descriptors.
+        parent: The process that started this one, noted before much is loaded: it may die in the meantime.
+    """
 
     incoming: int
     outgoing: int
+    parent: int
 
 
 def claim() -> Wire:
@@ -30,6 +36,7 @@ def claim() -> Wire:
     Raises:
         OSError: one of them is closed.
     """
+    parent = os.getppid()
     incoming, outgoing = _above_standard(0), _above_standard(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -41,7 +48,7 @@ def claim() -> Wire:
     os.close(nothing)
     for descriptor in (incoming, outgoing):
         os.set_blocking(descriptor, True)
-    return Wire(incoming, outgoing)
+    return Wire(incoming, outgoing, parent)
 
 
 def _above_standard(descriptor: int) -> int:

@@ -11,7 +11,7 @@ from memhop.server.operations import older_names
 from memhop.server.operations.knowledge import deleted
 from memhop.server.operations.paging import Cursor, Limit
 from memhop.server.parameters import Choice, Flag, Listed, Table, Text, Whole
-from memhop.server.telling import one_line, paged
+from memhop.server.telling import fenced, one_line, paged
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -52,7 +52,8 @@ def capability_get(host: Host, db: DB, *, id: CardId, language: Language = None)
     card = db.capabilities.get(id, language=language)
     steps = [f"{step.get('ref')}: {step.get('action', '')}" for step in card.workflow.get("steps", ())]
     refs = [f"{one.get('type')} {one.get('name')} {one.get('ref')}" for one in card.resources]
-    return older_names.card(card), "\n".join((_line(card), card.trigger, *refs, *steps))
+    lines = (_line(card), *(one_line(line, 400) for line in (card.trigger, *refs, *steps) if line))
+    return older_names.card(card), fenced(lines)
 
 
 @operation("memhop_capability_list", title="List capability cards", result=results.Page)
@@ -73,7 +74,7 @@ def capability_list(
     page = db.capabilities.list(
         status=status, type=type, origin=origin, keyword=keyword or None, language=language, limit=limit, cursor=cursor
     )
-    return paged(page, older_names.card, _line, nothing="no cards")
+    return paged(page, _listed, _line, nothing="no cards")
 
 
 @operation("memhop_capability_match", title="Find a capability card")
@@ -88,9 +89,9 @@ def capability_match(
     """Find active cards that fit what you are about to do, best first. It counts no use: memhop_capability_usage does.
     Example: {"text": "read a file of this repository"}"""
     found = db.capabilities.match(text, limit=limit, language=language)
-    items = [one.to_dict() | {"card": older_names.card(one.card)} for one in found]
+    items = [one.to_dict() | {"card": _listed(one.card)} for one in found]
     lines = [f"{one.score:.2f} {_line(one.card)}" for one in found]
-    return {"items": items, "next": None}, "\n".join(lines) or "no card fits"
+    return {"items": items, "next": None}, fenced(lines) or "no card fits"
 
 
 @operation(
@@ -172,6 +173,15 @@ def capability_delete(host: Host, db: DB, *, id: CardId) -> Answer:
     """Delete a card for good. To only stop offering it: memhop_capability_update with status deprecated.
     Example: {"id": "greet"}"""
     return deleted(db.capabilities.delete(id), "card")
+
+
+def _listed(card: results.Capability) -> dict[str, Any]:
+    """A card among others: of its resources and steps what they are, without what there is to know of them."""
+    data = older_names.card(card)
+    names = ("type", "name", "ref")
+    data["resources"] = [{name: one[name] for name in names if name in one} for one in card.resources]
+    data["workflow"] = {"steps": [{"ref": step.get("ref")} for step in card.workflow.get("steps", ())]}
+    return data
 
 
 def _told(card: results.Capability) -> Answer:

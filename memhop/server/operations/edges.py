@@ -10,7 +10,7 @@ from memhop.server.operations import older_names
 from memhop.server.operations.knowledge import GraphId, deleted, line_of_node
 from memhop.server.operations.paging import Cursor, Limit
 from memhop.server.parameters import Choice, Id, Listed, Number, Text, Whole
-from memhop.server.telling import one_line, paged
+from memhop.server.telling import fenced, one_line, paged
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -42,7 +42,8 @@ def knowledge_subgraph(
         "left_out": found.cut,
     }
     head = f"{len(found.nodes)} nodes, {len(found.edges)} edges" + (f"; {found.cut}" if found.cut else "")
-    return data, "\n".join((head, *map(line_of_node, found.nodes), *map(_line, found.edges)))
+    lines = (*map(line_of_node, found.nodes), *map(_line, found.edges))
+    return data, f"{head}\n{fenced(lines)}"
 
 
 @operation("memhop_knowledge_path", title="Find a way between two nodes", called={"relations": "edge_kinds"})
@@ -66,7 +67,7 @@ def knowledge_path(
         "nodes": [older_names.node(one) for one in found.nodes],
         "edges": [older_names.edge(one) for one in found.edges],
     }
-    return data, " -> ".join(one_line(node.title, 60) for node in found.nodes)
+    return data, fenced(" -> ".join(one_line(node.title, 60) for node in found.nodes))
 
 
 @operation("memhop_knowledge_connect", title="Join nodes", scope=WRITE, idempotent=True, result=results.KnowledgeEdge)

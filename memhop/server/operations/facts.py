@@ -10,7 +10,7 @@ from memhop.server.operation import WRITE, Answer, Host, operation
 from memhop.server.operations.knowledge import deleted
 from memhop.server.operations.paging import Cursor, Limit, Newest
 from memhop.server.parameters import Flag, Id, Listed, Number, Text, Time
-from memhop.server.telling import one_line, paged
+from memhop.server.telling import fenced, one_line, paged
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -53,7 +53,7 @@ def fact_assert(
 def fact_get(host: Host, db: DB, *, id: FactId) -> Answer:
     """Read one fact with its period and sources. Example: {"id": "800d84fff3efd644"}"""
     fact = db.facts.get(id)
-    return fact.to_dict(), _line(fact)
+    return fact.to_dict(), fenced([_line(fact)])
 
 
 @operation("memhop_fact_list", title="List facts", result=results.Page)

@@ -163,7 +163,9 @@ def knowledge_nodes(
         "more": found.more,
         "unknown_ids": list(found.unknown_ids),
     }
-    return data, "\n".join((f"{len(found.nodes)} nodes{more}{unknown}", *map(line_of_node, found.nodes)))
+    return data, "\n".join(
+        filter(None, (f"{len(found.nodes)} nodes{more}{unknown}", fenced(map(line_of_node, found.nodes))))
+    )
 
 
 @operation("memhop_knowledge_node_get", title="Read a node", result=results.KnowledgeNode)

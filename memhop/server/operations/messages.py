@@ -58,7 +58,7 @@ def archive_search(
         if cursor is not None:
             raise InvalidRequest("messages by id have one page", field="cursor", allowed="none with ids")
         said, missing = _by_ids(db, ids)
-        topic = _in_topic(db, topic_id)
+        topic = _in_topic(db, topic_id or None)
         found = results.Page(
             tuple(
                 one
@@ -76,7 +76,7 @@ def archive_search(
     for _ in range(_MOST_PAGES):
         found = db.archive.list(
             session=session,
-            topic_id=topic_id,
+            topic_id=topic_id or None,
             since=since,
             until=until,
             keyword=keyword or None,

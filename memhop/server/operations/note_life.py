@@ -34,14 +34,14 @@ def note_unarchive(host: Host, db: DB, *, id: NoteId) -> Answer:
 def forget(host: Host, db: DB, *, id: NoteId) -> Answer:
     """Move a note to the trash when the user wants it forgotten or it should never have been stored: it is not recalled
     any more, and memhop_restore brings it back. Not for what has changed (memhop_note_update), nor for what is over but
-    worth keeping (memhop_note_archive). Example: {"id": "3f0c52b1a09e77d4"}"""
+    worth keeping. Example: {"id": "3f0c52b1a09e77d4"}"""
     return changed(db.notes.trash(id))
 
 
 @operation("memhop_restore", title="Restore a note", scope=WRITE, idempotent=True, result=results.Changed)
 def restore(host: Host, db: DB, *, id: NoteId) -> Answer:
     """Take a note out of the trash, when it was forgotten by mistake. To find it: memhop_note_list with tier trashed.
-    Not for earlier words of a note (memhop_note_revert). Example: {"id": "3f0c52b1a09e77d4"}"""
+    It gives back no earlier words of a note. Example: {"id": "3f0c52b1a09e77d4"}"""
     return changed(db.notes.restore(id))
 
 

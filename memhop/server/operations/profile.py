@@ -9,7 +9,7 @@ from memhop.server.operation import ADMIN, WRITE, Answer, Host, operation
 from memhop.server.operations import older_names
 from memhop.server.operations.paging import Cursor, Limit
 from memhop.server.parameters import Listed, Table, Text
-from memhop.server.telling import one_line, paged
+from memhop.server.telling import fenced, one_line, paged
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -23,7 +23,7 @@ def profile_get(host: Host, db: DB) -> Answer:
     set them, and apart from it what was derived from conversations, with the messages it was drawn from. Use it at the
     beginning of a session; not before each answer, for memhop_search brings it along. Example: {}"""
     profile = db.profile.get()
-    return older_names.profile(profile), profile.brief or "the profile is empty"
+    return older_names.profile(profile), fenced(profile.brief) if profile.brief else "the profile is empty"
 
 
 @operation("memhop_profile_update", title="Change the profile", scope=WRITE, idempotent=True, result=results.Profile)

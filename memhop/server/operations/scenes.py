@@ -9,7 +9,7 @@ from memhop.server.operation import ADMIN, WRITE, Answer, Host, operation
 from memhop.server.operations import older_names
 from memhop.server.operations.paging import Cursor, DryRun, Limit, Newest, ProjectAsked, asked
 from memhop.server.parameters import Flag, Id, Listed, Text, Whole
-from memhop.server.telling import one_line, paged
+from memhop.server.telling import fenced, one_line, paged
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -62,16 +62,18 @@ def scene_topics(
     found = db.scenes.context(scene_id, query=query, depth=depth, limit=limit, cursor=cursor, newest_first=newest_first)
     scene = older_names.scene(found.scene, db.usage(scene_id))
     topics = [_context(one, messages) for one in found.topics]
-    head = f"{found.scene.name}: {len(topics)} of {found.scene.topics} topics"
-    more = f'; more: cursor "{found.next}"' if found.next else ""
-    lines = [_line_of(one, messages) for one in found.topics]
-    return {
+    data = {
         "scene": scene,
         "scene_name": found.scene.name,
         "topic_count": found.scene.topics,
         "topics": topics,
         "next": found.next,
-    }, "\n".join((head + more, *lines))
+    }
+    lines = [line for one in found.topics for line in _lines(one, messages)]
+    text = [_line(found.scene), fenced(lines) or "no topics"]
+    if found.next is not None:
+        text.append(f"(there is more: cursor {found.next!r})")
+    return data, "\n".join(text)
 
 
 @operation(
@@ -182,10 +184,11 @@ def _context(one: results.TopicContext, messages: bool) -> dict[str, Any]:
     )
 
 
-def _line_of(one: results.TopicContext, messages: bool) -> str:
+def _lines(one: results.TopicContext, messages: bool) -> list[str]:
     topic = one.topic
     about = topic.summary or ", ".join((*topic.user_keywords, *topic.agent_keywords))
-    lines = [f"{topic.id} {topic.to_dict()['user_at']} {one_line(about)}"]
-    if messages:
-        lines += [f"  {said.id} {said.speaker or said.role}: {one_line(said.text, 400)}" for said in one.messages]
-    return "\n".join(lines)
+    said = one.messages if messages else ()
+    return [
+        f"{topic.id} {topic.to_dict()['user_at']} {one_line(about)}",
+        *(f"  {one.id} {one_line(one.speaker or one.role, 40)}: {one_line(one.text, 400)}" for one in said),
+    ]

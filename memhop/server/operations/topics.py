@@ -9,7 +9,7 @@ from memhop.server.operation import ADMIN, WRITE, Answer, Host, operation
 from memhop.server.operations import older_names
 from memhop.server.operations.paging import Cursor, DryRun, Limit, Newest
 from memhop.server.parameters import Flag, Id, Listed, Text, Whole
-from memhop.server.telling import one_line, paged
+from memhop.server.telling import fenced, one_line, paged
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -23,7 +23,8 @@ def topic_get(host: Host, db: DB, *, topic_id: TopicId) -> Answer:
     memhop_archive_search with its topic_id. Example: {"topic_id": "49db768bde0adba8"}"""
     topic = db.topics.get(topic_id)
     statements = {"statements": [one.to_dict() for one in topic.statements]}
-    return older_names.topic(topic) | statements, f"{_line(topic)}\n{topic.summary or ''}".rstrip()
+    whole = f"\n{fenced(topic.summary)}" if topic.summary else ""
+    return older_names.topic(topic) | statements, f"{_line(topic)}{whole}"
 
 
 @operation("memhop_topic_list", title="List topics of a scene", result=results.Page)
@@ -64,7 +65,7 @@ def topic_unmerge(host: Host, db: DB, *, topic_id: TopicId) -> Answer:
     """Take a fused topic apart, when it joined what does not belong together. Its summary is gone then, its members
     stay, and no dream fuses them again. Example: {"topic_id": "49db768bde0adba8"}"""
     members = db.topics.unmerge(topic_id)
-    text = "\n".join((f"{len(members)} topics", *map(_line, members)))
+    text = f"{len(members)} topics\n{fenced(map(_line, members))}"
     return {"ok": True, "topics": [older_names.topic(one) for one in members]}, text
 
 

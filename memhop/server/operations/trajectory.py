@@ -48,7 +48,7 @@ def trajectory_append(
     """Record what you just did, as raw material for capability cards. Not for what was said (memhop_update), nor for
     what is to be remembered (memhop_remember).
     Example: {"session_id": "run-7", "event_type": "tool_call", "timestamp": "now", "payload": "git status"}"""
-    step = db.trajectory.append(session_id, event_type, payload, at=timestamp, message_id=l4_ref)
+    step = db.trajectory.append(session_id, event_type, payload, at=timestamp, message_id=l4_ref or None)
     data = older_names.step(step)
     del data["payload"]
     cut = f", {step.cut_bytes} bytes of the payload were cut" if step.cut_bytes else ""
@@ -71,7 +71,7 @@ def trajectory_append_many(
     """Record many steps of a run in one go. Example: {"session_id": "run-7", "steps": [{"event_type": "tool_call",
     "payload": "git status"}, {"event_type": "tool_result", "payload": "clean"}]}"""
     named = {"event_type": "type", "payload": "payload", "timestamp": "at", "l4_ref": "message_id"}
-    given = [{named[field]: value for field, value in step.items()} for step in steps]
+    given = [{named[field]: value for field, value in step.items() if field != "l4_ref" or value} for step in steps]
     ids = db.trajectory.append_many(session_id, given)
     return {"ok": True, "ids": list(ids)}, f"{len(ids)} steps are recorded"
 

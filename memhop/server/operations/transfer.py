@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MOST_INLINE = 4_000_000  # characters of what comes with the call
 MOST_FILE = 64 * 1024 * 1024  # bytes of a file of the folder for imports
 EXPORTED = 8_000  # characters of records that fit a reply
+_WHOLE = "for all of it at once: memhop export, or the download of the REST interface"
 _ON_CONFLICT = ("newer", "overwrite", "skip")
 _NAME = re.compile(r"[^./\\:\x00-\x1f][^/\\:\x00-\x1f]{0,199}")
 _LINE = re.compile(rb'\{"id":"([0-9a-f]{16})","kind":"([a-z_]+)"')
@@ -80,7 +81,7 @@ def import_(
     return data, "\n".join((f"{done.format}: {done.read} read, {said}{would}", *problems))
 
 
-@operation("memhop_import_list", title="List imports", scope=ADMIN, result=results.Page)
+@operation("memhop_import_list", title="List imports", scope=ADMIN, reads=True, result=results.Page)
 def import_list(host: Host, db: DB, *, limit: Limit = 20, cursor: Cursor = None) -> Answer:
     """List what was imported, the newest first. Example: {}"""
     return paged(
@@ -94,7 +95,9 @@ def import_list(host: Host, db: DB, *, limit: Limit = 20, cursor: Cursor = None)
     )
 
 
-@operation("memhop_import_show", title="Read what an import wrote", scope=ADMIN, result=results.ImportChanges)
+@operation(
+    "memhop_import_show", title="Read what an import wrote", scope=ADMIN, reads=True, result=results.ImportChanges
+)
 def import_show(host: Host, db: DB, *, number: ImportNumber) -> Answer:
     """Read which records an import wrote, before you take it back. Example: {"number": 2}"""
     found = db.imports.show(number)
@@ -116,7 +119,7 @@ def import_undo(host: Host, db: DB, *, number: ImportNumber) -> Answer:
     )
 
 
-@operation("memhop_export", title="Export", scope=ADMIN)
+@operation("memhop_export", title="Export", scope=ADMIN, reads=True)
 def export(
     host: Host,
     db: DB,
@@ -127,7 +130,8 @@ def export(
 ) -> Answer:
     """Read the records of all layers, page by page, as an export has them: the first page's `header`, then each of
     `items`, one line of JSON each, are a file that memhop_import takes. For a whole memory, `memhop export` where the
-    server runs, or /api/v1/export, is the way: a page costs as much as all before it. Example: {"project": "boat"}"""
+    server runs, or the download of the REST interface, is the way: a page costs as much as all before it.
+    Example: {"project": "boat"}"""
     window = _Window(cursor, max_chars)
     with suppress(_EnoughError):
         db.export(window, project=asked(project))  # type: ignore[arg-type]  # it only ever writes
@@ -139,8 +143,9 @@ def export(
         "next": following,
         "whole": cursor is None and following is None,
     }
-    more = f'; not all: go on with cursor "{following}"' if following else ""
-    return data, f"{len(items)} records{more}"
+    if following is None:
+        return data, f"{len(items)} records"
+    return data | {"hint": _WHOLE}, f"{len(items)} records, not all (there is more: cursor {following!r}; {_WHOLE})"
 
 
 class _EnoughError(Exception):

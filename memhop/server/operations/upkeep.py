@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memhop.api import results
+from memhop.server.faults import discreet
 from memhop.server.operation import ADMIN, WRITE, Answer, Host, operation
 from memhop.server.operations.dreams import Seconds
 from memhop.server.operations.paging import DryRun, ProjectAsked, asked
@@ -27,13 +28,13 @@ def status(host: Host, db: DB) -> Answer:
         "closed": False,
         "has_active_scenes": active,
         "opened_clean": recovered.clean,
-        "writes_refused": recovered.refused,
+        "writes_refused": discreet(recovered.refused, local=host.local),
         "without_vector": pending.without_vector if pending.space is not None else None,
-        "embedder_reason": pending.last_reason,
+        "embedder_reason": discreet(pending.last_reason, local=host.local),
         "keywords_to_refine": pending.keywords,
         "dreamt_at": dreams[0].to_dict()["started_at"] if dreams else None,
-        "dream_error": db.dreams.last_error,
-        "backup_error": copies.last_error if copies is not None else None,
+        "dream_error": discreet(db.dreams.last_error, local=host.local),
+        "backup_error": discreet(copies.last_error, local=host.local) if copies is not None else None,
     }
     said = [
         "opened clean" if recovered.clean else "damage was found when it was opened: whoever runs it: memhop verify",
@@ -60,6 +61,8 @@ def stats(host: Host, db: DB) -> Answer:
     """Count what is in the memory, by kind, and what uses the space. Example: {}"""
     found = db.stats()
     data = found.to_dict()
+    for name in ("backup_error", "upkeep_error", "maintenance_error"):
+        data[name] = discreet(data[name], local=host.local)
     if not host.local:
         del data["path"]
     kinds = ", ".join(f"{kind} {count}" for kind, count in found.records.items() if count)
@@ -82,8 +85,9 @@ def backfill(host: Host, db: DB, *, max_seconds: Seconds = 20.0) -> Answer:
     """Let the models work off what waits for them, when memhop_pending says that something does and you are idle. Call
     it again while `remaining` is above 0 and `reason` says nothing else. Example: {"max_seconds": 10}"""
     done = db.backfill(max_seconds)
-    why = f"; {done.reason}" if done.reason else ""
-    return done.to_dict(), f"{done.embedded} texts got vectors, {done.remaining} wait{why}"
+    reason = discreet(done.reason, local=host.local)
+    why = f"; {reason}" if reason else ""
+    return done.to_dict() | {"reason": reason}, f"{done.embedded} texts got vectors, {done.remaining} wait{why}"
 
 
 @operation(
@@ -100,7 +104,7 @@ def maintain(host: Host, db: DB, *, dry_run: DryRun = False) -> Answer:
     )
 
 
-@operation("memhop_verify", title="Check the file", scope=ADMIN, result=results.Verified)
+@operation("memhop_verify", title="Check the file", scope=ADMIN, reads=True, result=results.Verified)
 def verify(
     host: Host, db: DB, *, deep: Annotated[bool, Flag("Also build all indexes anew and compare them.")] = False
 ) -> Answer:

@@ -170,6 +170,7 @@ TABLE: list[tuple[str, bytes, int]] = [
     ("a length of a petabyte", request("POST", "/x", JSON, f"Content-Length: {10**15}", token="TOKEN"), 413),
     ("a length of a thousand digits", request("POST", "/x", JSON, "Content-Length: " + "9" * 1000, token="TOKEN"), 400),
     ("too large", request("POST", "/x", token="TOKEN", body=b"x" * 100_001), 413),
+    ("too large by far", request("POST", "/x", token="TOKEN", body=b"x" * 390_000), 413),
     ("as large as may be", request("POST", "/x", token="TOKEN", body=b"x" * 100_000), 200),
     ("a body that asks first", request("POST", "/x", JSON, "Expect: 100-continue", "Content-Length: 999999"), 401),
     # what is no request of ours
@@ -327,6 +328,16 @@ def test_one_peer_has_so_many_connections(server: Server) -> None:
     _until(lambda: ask(server.port, request(token=server.token)).status == 200)
 
 
+def test_all_peers_together_have_so_many_connections(tmp_path: Path) -> None:
+    with _server(tmp_path, Limits(all_connections=3)) as server:
+        links = [connected(server.port) for _ in range(3)]
+        with connected(server.port) as one_more:
+            assert answer_of(one_more).status == 503
+        for link in links:
+            link.close()
+        _until(lambda: ask(server.port, request(token=server.token)).status == 200)
+
+
 def test_who_takes_nothing_of_an_answer_is_cut_off(server: Server) -> None:
     with connected(server.port) as link:
         link.sendall(request(path="/flood", token=server.token))
@@ -375,7 +386,9 @@ def test_a_token_file_that_cannot_be_believed_lets_nobody_in(tmp_path: Path, cap
         assert ask(server.port, request(token=server.token)).status == 200
 
 
-def test_guessing_tokens_is_slowed_and_does_not_lock_out_who_has_one(tmp_path: Path) -> None:
+def test_guessing_tokens_is_slowed_and_does_not_lock_out_who_has_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Also with a new X-Forwarded-For each time, which is not believed."""
     limits = Limits(failure_burst=5, failure_rate=0.001)
     with _server(tmp_path, limits) as server:
@@ -391,6 +404,7 @@ def test_guessing_tokens_is_slowed_and_does_not_lock_out_who_has_one(tmp_path: P
         assert ask(server.port, request(token=server.token)).status == 200, "who was in before stays in"
         lines = (tmp_path / "audit.jsonl").read_text("utf-8").splitlines()
         assert [json.loads(line)["act"] for line in lines] == ["token.guess"], "one line, not one for each guess"
+        assert len([record for record in caplog.records if record.name == "memhop.server"]) == 1
 
 
 def test_a_token_has_its_rate(tmp_path: Path) -> None:

@@ -11,13 +11,16 @@ import pytest
 import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from jsonschema import Draft202012Validator
 from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 from memhop.server.http.openapi import PATH, document
+from memhop.server.http.routes import PREFIX, ROUTES
 from tests.server.http.test_shapes import parts
+from tests.support.every_kind import every_kind
 from tests.support.serving import Server, serving
 
 DOCUMENT = document("1")
@@ -73,6 +76,43 @@ def test_nothing_is_answered_without_a_token(server: Server) -> None:
                 json: dict[str, str] | None = {} if method in ("post", "patch") else None
                 found = stranger.request(method.upper(), path.replace("{", "").replace("}", ""), json=json)
                 assert (found.status_code, found.json()["error"]) == (401, "Unauthorized"), path
+
+
+def test_what_is_read_has_the_shape_that_is_documented(server: Server) -> None:
+    """Of a memory that holds something of every kind: each page, and each thing by its id."""
+    every_kind(server.path("kinds"))
+    client = server.client("kinds")
+    told = client.get("/api/v1/changes", params={"limit": 200}).json()["events"]
+    ids = {one["type"].removesuffix("_new"): one["id"] for one in told if one["type"].endswith("_new")}
+    linked = client.get("/api/v1/recall", params={"query": "it leaks", "kinds": "note"}).json()["hits"][0]["id"]
+    node, graph = ids["knowledge"], ids["graph"]
+    values = {
+        "/about/{id}": linked, "/notes/{id}": linked, "/recall/why-not": linked, "/usage/{id}": linked,
+        "/knowledge/graphs/{id}": graph, "/knowledge/nodes/{id}": node, "/facts/{id}": ids["fact"],
+        "/messages/{id}": ids["message"], "/capabilities/{id}": ids["capability"], "scene_id": ids["scene"],
+        "topic_id": ids["topic"], "graph_id": graph, "number": 1, "session_id": "late", "subject": "kayak",
+        "predicate": "is in", "project": "default", "text": "sail", "query": "kayak", "prefix": linked[:8],
+        "start_node_id": node, "from_node_id": node, "to_node_id": node,
+    }  # fmt: skip
+    empty: set[str] = set()
+    for route in (route for route in ROUTES if route.method == "GET"):
+        needed = {*route.asks.parameters.needed, *route.in_path}
+        of_path = next((value for start, value in values.items() if route.path.startswith(start)), None)
+        given = {name: of_path if name == "id" else values[name] for name in needed}
+        path = PREFIX + route.path.format(**given)
+        query = {name: value for name, value in given.items() if name not in route.in_path}
+        if route.path == "/knowledge/edges":
+            query["graph_id"] = graph  # one of two that say where
+        found = client.get(path, params=query)
+        assert found.status_code == 200, f"{route.path} {given}: {found.text}"
+        answer = DOCUMENT["paths"][PREFIX + route.path]["get"]["responses"]["200"]["content"]["application/json"]
+        shape = DOCUMENT["components"]["schemas"][answer["schema"]["$ref"].rpartition("/")[2]]
+        Draft202012Validator(shape).validate(found.json())
+        if route.of is not None:
+            fields = {field for item in found.json()["items"] for field in item}
+            assert len(fields & shape["properties"]["items"]["items"]["properties"].keys()) >= len(fields) / 2, route
+            empty |= set() if fields else {route.path}
+    assert empty <= {"/notes/duplicates"}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: f"{one.method.upper()} {one.path}")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from memhop.api import results
 from memhop.server.http.openapi import document
 from memhop.server.http.routes import PREFIX, ROUTES, Route
 from memhop.server.operation import READ
@@ -39,8 +42,26 @@ def test_every_operation_has_a_route_and_every_route_an_operation() -> None:
     assert OPERATIONS.keys() >= WITHOUT_ROUTE
     for route in ROUTES:
         assert {*route.in_path, *route.fixed} <= route.asks.parameters.kinds.keys(), route
+        assert (route.of is not None) == (route.asks.result is results.Page), route
     assert max(Counter((route.method, route.path) for route in ROUTES).values()) == 1
     assert max(Counter(route.name for route in ROUTES).values()) == 1
+
+
+def test_every_route_is_in_the_guide() -> None:
+    guide = (Path(__file__).parents[3] / "INTEGRATION_GUIDE.md").read_text("utf-8")
+    lines = guide.partition("| below `/api/v1` |")[2].splitlines()[2:]
+    told = set()
+    for line in takewhile(lambda one: one.startswith("|"), lines):
+        path, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for method, cell in zip(("GET", "POST", "PATCH", "DELETE"), cells, strict=True):
+            if cell:
+                told.add((method, path.strip("`"), cell))
+    assert told == {(route.method, route.path, shown(route)) for route in ROUTES}
+
+
+def shown(route: Route) -> str:
+    fixed = ", ".join(f"{name}={json.dumps(value)}" for name, value in route.fixed.items())
+    return f"`{route.operation}`" + (f" ({fixed})" if fixed else "")
 
 
 def test_get_is_for_what_only_reads() -> None:
@@ -97,8 +118,9 @@ def test_an_act_that_changes_nothing_is_no_success(alice: httpx.Client) -> None:
     again = alice.delete(f"/api/v1/notes/{id_}")
     assert again.status_code == 409
     assert "trash" in again.json()["message"]
-    gone = alice.delete(f"/api/v1/facts/{NOWHERE}")
-    assert (gone.status_code, gone.json()["error"]) == (404, "NotFound")
+    for path in (f"/api/v1/facts/{NOWHERE}", "/api/v1/trajectory?session_id=nothing", "/api/v1/capabilities/nothing"):
+        gone = alice.delete(path)
+        assert (gone.status_code, gone.json()["error"]) == (404, "NotFound"), path
 
 
 def test_a_request_with_its_key_again_does_nothing_again(alice: httpx.Client) -> None:

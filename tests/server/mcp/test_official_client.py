@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,30 @@ from memhop import DB
 from memhop.server.toolsets import toolset
 from tests.support.mcp_server import command
 
+# Root without its right to ignore permissions (capabilities 1 and 2, see capabilities(7)); others have none anyway.
+UNPRIVILEGED = (
+    sys.executable,
+    "-c",
+    "import ctypes, os, sys\n"
+    "if os.geteuid() == 0: [ctypes.CDLL(None).prctl(24, right, 0, 0, 0) for right in (1, 2)]\n"
+    "os.execv(sys.argv[1], sys.argv[1:])",
+)
+TYPED = ("--file", "PATH", "--tools", "full")  # what `command` ends in
 ERAS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 HANG_S = 120.0
 
 
-def talk(path: Path, era: str, act: Callable[[Client], Awaitable[None]], *options: str) -> None:
-    """Let a client start a server, talk with it, and end it."""
+def talk(
+    path: Path, era: str, act: Callable[[Client], Awaitable[None]], *options: str, before: Sequence[str] = ()
+) -> None:
+    """Let a client start a server, talk with it, and end it.
+
+    Args:
+        before: What starts the server in place of the client.
+    """
 
     async def run() -> None:
-        program, *arguments = command(path, *options)
+        program, *arguments = [*before, *command(path, *options)]
         parameters = StdioServerParameters(command=program, args=arguments, env=inherited())
         with anyio.fail_after(HANG_S):
             async with Client(parameters, mode=era) as client:
@@ -142,3 +158,50 @@ def test_structured_content_is_what_the_schema_promises(tmp_path: Path) -> None:
         assert checked >= 10
 
     talk(path, "auto", act)
+
+
+def test_a_folder_that_may_only_be_read(tmp_path: Path) -> None:
+    """What is in it can be recalled, no usage is counted, and storing says which permission is missing."""
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    with DB.open(folder / "a.meh") as db:
+        db.remember("tea is hot")
+    (folder / "a.meh").chmod(0o444)
+    before = (folder / "a.meh").read_bytes()
+    folder.chmod(0o555)
+
+    async def act(client: Client) -> None:
+        assert "tea is hot" in said(await client.call_tool("memhop_recall", {"query": "tea"}))
+        refused = await client.call_tool("memhop_remember", {"text": "coffee"})
+        assert refused.is_error
+        assert "ermission" in said(refused)
+        assert "tea is hot" in said(await client.call_tool("memhop_recall", {"query": "tea"}))
+
+    try:
+        talk(folder / "a.meh", "auto", act, before=UNPRIVILEGED)
+    finally:
+        folder.chmod(0o755)
+    assert (folder / "a.meh").read_bytes() == before
+
+
+def test_settings_stand_in_for_what_is_not_typed(tmp_path: Path) -> None:
+    """Clients that pass no arguments pass an environment."""
+    given = {
+        "MEMHOP_FILE": str(tmp_path / "a.meh"),
+        "MEMHOP_MCP_TOOLS": "hemisphere",
+        "MEMHOP_MCP_PROJECT": "web",
+    }
+    program, *arguments = command(tmp_path / "b.meh")[: -len(TYPED)]
+    parameters = StdioServerParameters(command=program, args=arguments, env=inherited() | given)
+
+    async def run() -> None:
+        with anyio.fail_after(HANG_S):
+            async with Client(parameters) as client:
+                assert client.instructions is not None
+                assert "memory_store" in client.instructions
+                assert len((await client.list_tools()).tools) == 17
+                await client.call_tool("memory_store", {"project": "web", "content": "tea"})
+
+    anyio.run(run)
+    with DB.open(tmp_path / "a.meh", create=False) as db:
+        assert [note.project for note in db.notes.list().items] == ["web"]

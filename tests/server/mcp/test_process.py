@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from memhop import DB
+from memhop.server.mcp.stdio import THREADS
 from tests.support.mcp_server import ENVELOPE, HANDSHAKE, Served, command, is_running
 from tests.support.processes import Starter, until
 
@@ -82,7 +83,7 @@ def test_calls_under_way_when_the_input_ends_are_answered(start: Starter, tmp_pa
     """Requests that are piped in get their answers, and what is stored is there."""
     with Served(start, tmp_path / "a.meh") as server:
         server.handshake()
-        calls = [server.start_call("test_wait", text=f"note {number}", seconds=0.3) for number in range(12)]
+        calls = [server.start_call("test_wait", text=f"note {number}", seconds=0.1) for number in range(12)]
         server.close_input()
         assert [server.answer(one)["result"]["structuredContent"]["text"] for one in calls] == [
             f"note {number}" for number in range(12)
@@ -103,6 +104,19 @@ def test_a_cancelled_call_is_not_answered_and_its_write_is_kept(start: Starter, 
         assert server.finish() == ""
         assert not server.answered(call)
     assert texts(tmp_path / "a.meh") == {"first", "cancelled"}
+
+
+def test_calls_that_hang_take_no_place_once_they_are_given_up(start: Starter, tmp_path: Path) -> None:
+    with Served(start, tmp_path / "a.meh") as server:
+        server.handshake()
+        server.data("memhop_remember", text="tea")
+        calls = [server.start_call("test_wait", text=f"never {n}", seconds=600) for n in range(THREADS)]
+        server.answer(server.ask("ping"))
+        for call in calls:
+            server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}})
+        assert server.data("memhop_remember", text="coffee")["created"]
+        server.close_input()
+        assert server.finish() == ""
 
 
 def test_it_ends_when_its_parent_dies(tmp_path: Path) -> None:

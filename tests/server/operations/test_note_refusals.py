@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+import jsonschema
 import pytest
 
 from memhop.common.clock import ManualClock
-from memhop.server.operation import READ, Operation
+from memhop.server.http.shapes import schema_of
+from memhop.server.operation import READ, Host, Operation
 from memhop.server.parameters import Choice, Flag, Id, Listed, Number, Table, Text, Time, Whole
 from memhop.server.reply import ROOM, size_of
 from tests.server.operations.asking import Client, owned
@@ -167,3 +169,14 @@ def test_a_batch_with_one_bad_item_stores_nothing(ask: Client) -> None:
         error = ask.refusal("memhop_remember", items=[{"text": "good"}, bad])
         assert str(error["field"]).startswith(("items[1]", "links")), bad
     assert commits(ask) == before
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_data_has_the_shape_that_clients_are_told(ask: Client, name: str) -> None:
+    """Clients that check a result against its schema refuse one that does not fit."""
+    operation = OPERATIONS[name]
+    schema = schema_of(operation.result)
+    for host in (ask.host, Host(local=True, project="web")):
+        given = needed(ask, operation)
+        jsonschema.validate(Client(ask.db, host)(name, **given), schema)
+    jsonschema.validate(needed(ask, operation), operation.parameters.schema())

@@ -75,6 +75,7 @@ class TestExport:
                 if cursor is None:
                     break
                 assert cursor in reply.text
+                assert "memhop export" in reply.text
 
     def test_what_is_written_between_two_pages_moves_nothing(self, tmp_path: Path) -> None:
         """Places are records and not lines: an agent goes on writing while somebody reads its memory."""
