@@ -271,15 +271,19 @@ async def beside_a_damaged_one(server: Server, rounds: int) -> dict[str, Any]:
     times: dict[str, list[float]] = {"alone": [], "beside a sound one": [], "beside a damaged one": []}
     others = {"beside a sound one": "t9", "beside a damaged one": "t0"}
 
-    async def paced(tenant: str, until: float, kept: list[float]) -> None:
+    async def paced(tenant: str, phase: float, until: float, kept: list[float]) -> None:
+        """Ask every `_PACE_S`, each connection at a moment of its own, so that they do not all come at once."""
         connection = Connection(server)
-        while (began := time.perf_counter()) < until:
+        due = time.perf_counter() + phase * _PACE_S
+        while due < until:
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            began = time.perf_counter()
+            due = max(due + _PACE_S, began)
             ask = over_mcp("memhop_recall", {"query": "tea"}, tenant=tenant, modern=True)
             status, body = await connection.ask(ask, tenant)
             kept.append(time.perf_counter() - began)
             assert status == 200, status
             assert (b'"isError":true' in body) == (tenant == "t0"), body[:200]
-            await asyncio.sleep(max(0.0, _PACE_S - (time.perf_counter() - began)))
         await connection.close()
 
     answers: list[float] = []
@@ -288,8 +292,9 @@ async def beside_a_damaged_one(server: Server, rounds: int) -> dict[str, Any]:
             until = time.perf_counter() + _ROUND_S
             if not number:
                 kept = []  # so that everything is loaded
-            beside = [paced(others[name], until, answers) for _ in range(4) if name in others]
-            await asyncio.gather(*(paced(f"t{one + 1}", until, kept) for one in range(4)), *beside)
+            sound = [paced(f"t{one + 1}", one / 4, until, kept) for one in range(4)]
+            beside = [paced(others[name], (one + 0.5) / 4, until, answers) for one in range(4) if name in others]
+            await asyncio.gather(*sound, *beside)
     found: dict[str, Any] = {name: figures_of(kept) | {"answers": len(kept)} for name, kept in times.items()}
     for name in others:
         found[f"p95 {name}, ratio to alone"] = round(found[name]["p95_ms"] / found["alone"]["p95_ms"], 3)
