@@ -36,7 +36,6 @@ CONNECTIONS: Final = 8
 MOST_OPEN: Final = 50
 _MODERN: Final = "2026-07-28"
 _PACE_S: Final = 0.04  # between requests of a paced connection
-_ROUND_S: Final = 1.5
 _META: Final = {
     "io.modelcontextprotocol/protocolVersion": _MODERN,
     "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
@@ -79,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--requests", type=int, default=2_000, help="of each kind")
     parser.add_argument("--tenants", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=6, help="of the part with a damaged memory")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of one of them")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
     environment = report.environment(seed=0, data_sha256="generated")
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             figures["tenants"] = asyncio.run(visits(server, options.tenants))
         damage(root / "t0.meh")
         with serving(root, token) as server:
-            figures["damaged"] = asyncio.run(beside_a_damaged_one(server, options.rounds))
+            figures["damaged"] = asyncio.run(beside_a_damaged_one(server, options.rounds, options.seconds))
     rows = [
         [name, f"{one['per_s']:,.0f}", *(f"{one[key]:.1f}" for key in ("p50_ms", "p95_ms", "p99_ms", "server_cpu_ms"))]
         for name, one in figures["load"].items()
@@ -266,7 +266,7 @@ def damage(path: Path) -> None:
     path.write_bytes(b"\xa5" * size)
 
 
-async def beside_a_damaged_one(server: Server, rounds: int) -> dict[str, Any]:
+async def beside_a_damaged_one(server: Server, rounds: int, seconds: float) -> dict[str, Any]:
     """Times of sound memories, alone and beside one that is damaged, in turns."""
     times: dict[str, list[float]] = {"alone": [], "beside a sound one": [], "beside a damaged one": []}
     others = {"beside a sound one": "t9", "beside a damaged one": "t0"}
@@ -289,7 +289,7 @@ async def beside_a_damaged_one(server: Server, rounds: int) -> dict[str, Any]:
     answers: list[float] = []
     for number in range(rounds + 1):
         for name, kept in times.items():
-            until = time.perf_counter() + _ROUND_S
+            until = time.perf_counter() + seconds
             if not number:
                 kept = []  # so that everything is loaded
             sound = [paced(f"t{one + 1}", one / 4, until, kept) for one in range(4)]
