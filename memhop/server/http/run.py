@@ -87,6 +87,8 @@ def serve(
         )
     if not local and not settings.allow_hosts:
         raise ConfigError("it needs the names it is asked by", field="--allow-host", allowed="such as memory.example")
+    if not log.isEnabledFor(logging.DEBUG):
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it has a traceback for every wrong message of a client
     root = privatefile.check_folder(root.expanduser())
     imports = Path(settings.imports).expanduser().resolve() if settings.imports else None
     if imports is not None and not imports.is_dir():

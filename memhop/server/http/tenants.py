@@ -279,6 +279,8 @@ class Tenants:
                 del self._slots[slot.name]
                 if isinstance(error, MemhopError):
                     self._failures += 1
+                    if slot.name not in self._failed:
+                        log.warning("the memory of %s cannot be opened: %s", slot.name, error)
                     now = time.monotonic()
                     pause = max(self._failure_s, min(_SHARE * (now - began), _LONGEST_PAUSE_S))
                     self._failed[slot.name] = error, now + pause
