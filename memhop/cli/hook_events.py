@@ -1,8 +1,8 @@
 """What each event of a session is answered with, in the words of each client.
 
-    session-start                   where the project stands
-    prompt                          what bears on it; nothing where little is sure
-    stop, pre-compact, session-end  nothing: they store, as `prompt` does for clients that tell a turn in two halves
+session-start                   where the project stands
+prompt                          what bears on it; nothing where little is sure
+stop, pre-compact, session-end  nothing: they store, as `prompt` does for clients that tell a turn in two halves
 """
 
 from __future__ import annotations

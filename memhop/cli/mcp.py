@@ -97,9 +97,10 @@ def mcp(
     def open_db(path: Path, create: bool) -> memhop.DB:
         return _opened(path, create, embedder=embedder, wait=wait, read_only=read_only)
 
+    host = Host(local=True, project=named or None, page=settings().recall.page)
     gc.freeze()
     gc.enable()
-    serve(wire, Memory(path, open_db), shown, host=Host(local=True, project=named or None), version=__version__)
+    serve(wire, Memory(path, open_db), shown, host=host, version=__version__)
 
 
 def _opened(path: Path, create: bool, *, embedder: str, wait: float, read_only: bool) -> memhop.DB:

@@ -9,12 +9,12 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from memhop.cli.arguments import DEFAULT_FILE, DryRunOption, FileOption, JsonOption, YesOption, typed
+from memhop.cli.arguments import DEFAULT_FILE, DryRunOption, JsonOption, YesOption, typed
 from memhop.cli.edit_plan import Pieces, Plan, carry_out
 from memhop.cli.edited_file import preview
 from memhop.cli.exit_codes import reporting
 from memhop.cli.output import Output
-from memhop.cli.places import check_server_name, hook_commands, path_of, server_command
+from memhop.cli.places import check_server_name, hook_commands, own_memory, path_of, server_command
 from memhop.clients.entry import Server
 from memhop.clients.hooks import HOOKED, Hooks, hooked
 from memhop.clients.piece import Piece, brought
@@ -38,7 +38,16 @@ ConfigOption = Annotated[
 def install(
     client: ClientArgument,
     scope: ScopeOption = "user",
-    file: FileOption = DEFAULT_FILE,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="PATH",
+            help="The memory, a .meh file; default: as elsewhere, but for all projects "
+            "~/.local/share/memhop/memory.meh, in place of one in this folder.",
+        ),
+    ] = None,
     project: Annotated[
         str | None, typer.Option("--project", metavar="NAME", help="The project; default: where the client works.")
     ] = None,
@@ -64,15 +73,18 @@ def install(
     """Put the memory into the configuration of a client. All else in it stays; what was there is kept beside it."""
     with reporting(as_json=as_json) as out:
         chosen, server_name = client_of(client), check_server_name(name)
-        server = _server(file, project, tools, http, token_env)
+        memory = file or (own_memory() if scope == "user" else DEFAULT_FILE)
+        server = _server(memory, project, tools, http, token_env)
         files = [_File(config, chosen.files, lambda text: _entries(chosen, server_name, server, text))]
         if hooks:
-            files.append(_hook_file(client, file, project, http))
+            files.append(_hook_file(client, memory, project, http))
         if not writing or not (chosen.files or config):
             _print(out, client, files)
             return
         plans = [Plan(*one) for one in _by_path(files, scope).items()]
         carry_out(out, client, plans, dry_run=dry_run, yes=yes, done="written", about=chosen.about)
+        if not dry_run and not http and memory == own_memory():
+            memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def uninstall(

@@ -36,7 +36,11 @@ _PATIENCE_S = 0.3  # before a spinner is shown
 
 
 def prepare_streams() -> None:
-    """Let both streams replace what their encoding cannot show instead of raising."""
+    """Let both streams replace what their encoding cannot show instead of raising. One that is closed goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (for the life of the process)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

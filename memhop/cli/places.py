@@ -57,6 +57,12 @@ def _values(env: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def own_memory() -> Path:
+    """The memory of a user, for what serves all projects: memhop/memory.meh below $XDG_DATA_HOME or ~/.local/share."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(data) if os.path.isabs(data) else Path("~/.local/share").expanduser()) / "memhop" / "memory.meh"
+
+
 def check_server_name(name: str) -> str:
     """A name which every client takes for a server. Raises InvalidRequest."""
     if _NAME.fullmatch(name) and name not in _RESERVED:

@@ -80,6 +80,7 @@ def serve(
             _opener(embedder),
             version=__version__,
             authenticated=not no_auth,
+            page=config.recall.page,
             tell=lambda line: out.say(line),
         )
     if ended:

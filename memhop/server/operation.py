@@ -41,11 +41,13 @@ class Host(NamedTuple):
         local: The client is whoever runs the server: it may be told of paths.
         project: The project of whatever names none; None: "default" for what is stored, all for what is looked for.
         imports: The only folder from which files are imported; None: none are.
+        page: Items of a page where a call does not say how many, if that is fewer than the operation's own number.
     """
 
     local: bool = False
     project: str | None = None
     imports: Path | None = None
+    page: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,7 @@ class Operation:
             room: Most characters of the data of the reply, as JSON; the text may take as much again.
         """
         try:
-            session = {"project": host.project} if host.project is not None else {}
-            values, remarks = self.parameters.bind(arguments, session)
+            values, remarks = self.parameters.bind(arguments, self._session(host))
             return self._answer(host, db, values, remarks, room)
         except MemhopError as error:
             if error.field:
@@ -99,6 +100,13 @@ class Operation:
             return told(error, local=host.local)
         except Exception as error:  # nothing an operation does may end the server
             return told(error, local=host.local)
+
+    def _session(self, host: Host) -> dict[str, Any]:
+        """What stands for arguments that are not given."""
+        found: dict[str, Any] = {} if host.project is None else {"project": host.project}
+        if host.page is not None and "cursor" in self.parameters.kinds:
+            found["limit"] = min(host.page, self.parameters.defaults.get("limit", host.page))
+        return found
 
     def _answer(self, host: Host, db: DB, values: dict[str, Any], remarks: tuple[str, ...], room: int) -> Reply:
         texts: list[str | Callable[[dict[str, Any]], str]] = []

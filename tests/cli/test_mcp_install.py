@@ -279,7 +279,7 @@ def test_installs_at_once_do_not_lose_each_other(place: Place) -> None:
     path = place.file("cursor")
     path.parent.mkdir()
     path.write_text('{\n  // mine\n  "mcpServers": {}\n}\n')
-    names = [f"memory-{number}" for number in range(6)]
+    names = [f"memory-{number}" for number in range(4)]
     env = environment(place.env)
     running = [
         subprocess.Popen(
@@ -353,3 +353,25 @@ def test_instructions_stand_beside_what_was_there(place: Place) -> None:
     assert place.run("instructions", "--remove", "--yes").code == 0
     assert path.read_text() == "# Rules\nUse tabs.\nMore rules.\n"
     assert [one.name for one in place.project.iterdir()] == ["CLAUDE.md"]
+
+
+def test_what_serves_all_projects_has_one_memory_of_its_own(place: Place, tmp_path: Path) -> None:
+    """It was memory.meh of whatever folder the command was typed in."""
+
+    def memory_of(*words: str | Path) -> str:
+        shown = place.run("mcp", "install", "claude", "--print", *words)
+        args = json.loads(shown.out)["mcpServers"]["memhop"]["args"]
+        return str(args[args.index("--file") + 1])
+
+    own = place.home / ".local/share/memhop/memory.meh"
+    assert memory_of() == str(own)
+    assert memory_of("--scope", "project") == str(place.project / "memory.meh")
+    assert memory_of("--file", "memory.meh") == str(place.project / "memory.meh")
+    (place.project / "memhop.toml").write_text('[memory]\nfile = "team.meh"\n', "utf-8")
+    assert memory_of() == str(place.project / "team.meh")
+    (place.project / "memhop.toml").unlink()
+
+    assert not own.parent.exists()
+    assert place.run("mcp", "install", "claude", "--yes").code == 0
+    assert own.parent.stat().st_mode & 0o777 == 0o700
+    assert not own.exists(), "it is made when something is stored"

@@ -122,6 +122,17 @@ def test_a_reader_that_leaves_early_is_no_error(memory: Path) -> None:
         assert process.stderr.read() == b""
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_error(memory: Path, closed: str) -> None:
+    """Python has None for a stream that was closed before it started; every command ended in a traceback."""
+    command = f'"$0" -m memhop.cli.main list --file "$1" {closed}'
+    ran = subprocess.run(
+        ["sh", "-c", command, sys.executable, str(memory)], capture_output=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0
+    assert b"Traceback" not in ran.stderr
+
+
 @pytest.mark.parametrize("total", [3, None])
 def test_progress_is_drawn_on_a_terminal_only(total: int | None) -> None:
     code = (

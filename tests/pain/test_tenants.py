@@ -69,9 +69,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
     alice, bob = (build(root / f"{name}.meh", SMALL, mark) for name, mark in (("alice", MINE), ("bob", THEIRS)))
     for page in root.glob("*.md"):
         page.unlink()
-    settings = {"rate": 100_000, "heartbeat_seconds": 1}
+    settings = {"tools": "full", "rate": 100_000, "heartbeat_seconds": 1}
     with (
-        serving(folder, "--tools", "full", settings=settings) as server,
+        serving(folder, settings=settings) as server,
         httpx.Client(base_url=server.url, timeout=HANG_S) as client,
     ):
         CLIENTS[server.url] = client

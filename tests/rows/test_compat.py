@@ -241,6 +241,15 @@ def test_h3_context(ask: Ask, keep: Callable[..., str]) -> None:
     assert nothing.text.startswith("No memories found: ")
 
 
+def test_h3_the_fence_is_closed_however_much_there_is(ask: Ask, keep: Callable[..., str]) -> None:
+    for number in range(12):
+        keep(f"deploy {number}: {chr(34) * 3_000}")
+    said = ask("memory_context", query="deploy", limit=50)
+    assert said.text.endswith("\n</memory>")
+    assert len(said.text) < 12_000
+    assert "more hits did not fit" in said.text
+
+
 def test_h3_a_context_that_is_stored_again_is_known(ask: Ask, keep: Callable[..., str], db: DB) -> None:
     first = keep("the worktop came to 1,386.40 euros")
     context = ask("memory_context", query="worktop").text

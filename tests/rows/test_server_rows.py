@@ -1,7 +1,8 @@
-"""What ended, opened or misled servers of others, asked of ours over real sockets: rows B5, B6, B8, B40."""
+"""What ended, opened or misled servers of others, asked of ours over real sockets: rows B5, B6, B8, B26, B40."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -13,10 +14,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from memhop import DB
 from memhop.server.http.statefile import NAME, look, started_of, stop
 from tests.cli.running import here
 from tests.support.http_server import Answered, ask, request
-from tests.support.processes import Starter
+from tests.support.mcp_server import ENVELOPE, command
+from tests.support.processes import HANG_S, Starter
 from tests.support.serving import Server, serving
 from tests.support.state_process import innocent, stay_connected
 
@@ -181,7 +184,7 @@ def test_b40_who_says_to_be_somebody_else_each_time_is_counted_as_one(tmp_path: 
 
 
 BIG = "9" * 5000
-ITEM_17: list[tuple[str, bytes, set[int]]] = [
+B5_ASKED: list[tuple[str, bytes, set[int]]] = [
     ("a strange page", request("GET", "/api/v1/notes", "Origin: https://evil.example", token="TOKEN"), {403}),
     ("a strange name", request(path="/api/v1/notes", host="evil.example", token="TOKEN"), {421}),
     ("no token", request(path="/api/v1/notes"), {401}),
@@ -218,7 +221,7 @@ ITEM_17: list[tuple[str, bytes, set[int]]] = [
     ("another method", request("PUT", "/api/v1/notes", token="TOKEN", body=b"{}"), {405}),
     ("a parameter nobody knows", request(path="/api/v1/notes?projct=x", token="TOKEN"), {422}),
 ]
-BODIES = [
+B5_BODIES = [
     b"", b"{", b"nul", b"\xff\xfe", b'{"text": "\xff"}', b"[" * 100_000, b'{"a":' * 100_000, b'{"text": NaN}',
     b'{"text": 1e999}',
     b'{"text": Infinity}', b'{"text": ' + BIG.encode() + b"}", b"[]", b'"text"', b"5", b"null", b'{"text": null}',
@@ -230,10 +233,10 @@ BODIES = [
 ]  # fmt: skip
 
 
-def test_item_17_a_bad_request_is_told_so_and_ends_nothing(server: Server) -> None:
+def test_b5_a_bad_request_is_told_so_and_ends_nothing(server: Server) -> None:
     token = server.token("alice").encode()
     wrong = {}
-    for name, data, statuses in ITEM_17:
+    for name, data, statuses in B5_ASKED:
         answered = sent(server, data.replace(b"TOKEN", token))
         if answered.status not in statuses or not answered.json():
             wrong[name] = answered
@@ -241,10 +244,10 @@ def test_item_17_a_bad_request_is_told_so_and_ends_nothing(server: Server) -> No
     assert alive(server)
 
 
-def test_item_17_a_body_of_nonsense_is_told_so_and_ends_nothing(server: Server) -> None:
+def test_b5_a_body_of_nonsense_is_told_so_and_ends_nothing(server: Server) -> None:
     token = server.token("alice")
     wrong = {}
-    for body in BODIES:
+    for body in B5_BODIES:
         for path in ("/api/v1/notes", "/mcp/alice"):
             accept = "Accept: application/json, text/event-stream"
             answered = sent(server, request("POST", path, accept, token=token, body=body))
@@ -256,8 +259,8 @@ def test_item_17_a_body_of_nonsense_is_told_so_and_ends_nothing(server: Server) 
     assert alive(server)
 
 
-def test_item_19_a_restart_ends_the_recorded_process_alone(tmp_path: Path, start: Starter) -> None:
-    """Also where the file is of another server that runs, and where there is none."""
+def test_b8_a_file_that_names_the_server_of_another_folder_ends_nothing(tmp_path: Path, start: Starter) -> None:
+    """Somebody copied a folder with the state file in it: `stop` there is not about the server here."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     with serving(tmp_path / "a") as one, serving(tmp_path / "b") as other:
@@ -274,3 +277,36 @@ def test_item_19_a_restart_ends_the_recorded_process_alone(tmp_path: Path, start
         assert here("status", "--root", other.root, "--json").json()["pid"] == other.process.pid
         bystander.tell("are you there?")
         assert bystander.hear() == "alive"
+
+
+def test_b26_limits_that_are_set_are_kept_over_mcp(tmp_path: Path) -> None:
+    path = tmp_path / "a.meh"
+    with DB.open(path) as db:
+        db.remember_many([f"walnut tree {number}" for number in range(9)])
+    asked: tuple[tuple[str, dict[str, object]], ...] = (
+        ("memhop_recall", {"query": "walnut"}),
+        ("memhop_note_list", {}),
+        ("memhop_note_list", {"limit": 3}),
+    )
+    lines = [
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "tools/call",
+                "params": {"name": name, "arguments": arguments, "_meta": ENVELOPE},
+            }
+        )
+        for number, (name, arguments) in enumerate(asked)
+    ]
+    ran = subprocess.run(
+        command(path),
+        input="\n".join(lines).encode(),
+        env=os.environ | {"MEMHOP_RECALL_LIMIT": "2", "MEMHOP_RECALL_PAGE": "1"},
+        capture_output=True,
+        timeout=HANG_S,
+        check=True,
+    )
+    answers = {one["id"]: one["result"]["structuredContent"] for one in map(json.loads, ran.stdout.splitlines())}
+    assert len(answers[0]["hits"]) == 2
+    assert [len(answers[number]["items"]) for number in (1, 2)] == [1, 3]

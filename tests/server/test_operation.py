@@ -148,3 +148,25 @@ def test_a_name_is_entered_once() -> None:
     operation("memhop_one", title="One", table=table)(run)
     with pytest.raises(AssertionError):
         operation("memhop_one", title="One", table=table)(run)
+
+
+def test_a_page_of_the_settings_stands_for_a_limit_that_is_not_given() -> None:
+    """Only of what has pages, and never more than the operation itself would take."""
+
+    def pages(
+        host: Host,
+        db: DB,
+        *,
+        limit: Annotated[int, Whole("Most.", 1, 100)] = 20,
+        cursor: Annotated[str | None, Text("From where.")] = None,
+    ) -> Answer:
+        """List."""
+        return {"limit": limit}
+
+    def alone(host: Host, db: DB, *, limit: Annotated[int, Whole("Most.", 1, 100)] = 20) -> Answer:
+        """Find."""
+        return {"limit": limit}
+
+    for page, given, wanted in ((1, {}, 1), (50, {}, 20), (1, {"limit": 7}, 7), (None, {}, 20)):
+        assert made(pages).call(Host(page=page), ANY_DB, given).data["limit"] == wanted
+    assert made(alone).call(Host(page=1), ANY_DB, {}).data["limit"] == 20

@@ -49,6 +49,7 @@ class Calls:
 
     Args:
         audit: Told of every call of an operation that administers, refused ones included; None: nobody is.
+        page: As for `Host`.
         imports: The folder with a folder for each tenant, from which that tenant may import; None: none may.
         readers: Reading requests of one tenant that run at a time.
         queue: Requests that may wait in each line of a tenant.
@@ -61,6 +62,7 @@ class Calls:
         *,
         audit: Audit | None = None,
         metrics: Metrics | None = None,
+        page: int | None = None,
         imports: Path | None = None,
         readers: int = 4,
         queue: int = 64,
@@ -68,7 +70,7 @@ class Calls:
     ) -> None:
         self.tenants = tenants
         self.metrics = metrics or Metrics()
-        self._audit, self._imports = audit, imports
+        self._audit, self._imports, self._host = audit, imports, Host(page=page)
         self._queue, self._seconds = queue, seconds
         self._width = {READ: readers, WRITE: WRITERS, ADMIN: 1}
         self._lines: dict[tuple[str, str], _Line] = {}  # (tenant, scope) -> those that are not empty
@@ -97,7 +99,7 @@ class Calls:
 
         def ask(db: DB) -> Reply:
             imports = self._imports / check_tenant(tenant) if self._imports else None
-            return operation.call(Host(imports=imports), db, arguments, room=room)
+            return operation.call(self._host._replace(imports=imports), db, arguments, room=room)
 
         try:
             return await self.ask(access, tenant, operation.name, operation.scope, ask)

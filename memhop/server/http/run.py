@@ -62,6 +62,7 @@ def serve(
     *,
     version: str,
     authenticated: bool = True,
+    page: int | None = None,
     tell: Callable[[str], None],
 ) -> int:
     """Serve until a signal comes.
@@ -70,6 +71,7 @@ def serve(
         root: The folder of the memories; made if it is missing.
         open_db: As for `Tenants`.
         authenticated: False: whoever reaches the port may do anything. Only where nobody else can.
+        page: As for `Host`.
         tell: Gets one line for people: where it listens, and what is missing.
 
     Returns:
@@ -107,6 +109,7 @@ def serve(
         tenants,
         audit=audit,
         metrics=Metrics(by_tenant=settings.metrics_by_tenant),
+        page=page,
         imports=imports,
         readers=settings.readers,
         queue=settings.queue,

@@ -26,7 +26,7 @@ HEMISPHERE: dict[str, Operation] = {}
 SUMMARY: Final = "progressive_summary"
 _RELATED: Final = "related"
 _IMPORTED: Final = "hemisphere:"  # what stands before its number in the external id of an imported note
-_CONTEXT_TOKENS: Final = 2500
+_CONTEXT_TOKENS: Final = 2500  # 10,000 characters, so that the frame never cuts the fence off
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def memory_context(
         tier=_tier(archived, trash),
     )
     text = _numbered(found.context) if found.hits else f"No memories found: {_why_nothing(found)}"
-    return {"context": text}, lambda data: str(data["context"])
+    return {"ids": [hit.id for hit in found.hits]}, text
 
 
 @tool("memory_list", "List memories")
@@ -322,7 +322,7 @@ def project_count(host: Host, db: DB, *, project: Annotated[str, _PROJECT]) -> A
     return found.kinds | {"total": found.total}
 
 
-@tool("project_trash", "Move a project to the trash", ADMIN, destructive=True, idempotent=True)
+@tool("project_trash", "Move a project to the trash", WRITE, destructive=True, idempotent=True)
 def project_trash(host: Host, db: DB, *, project: Annotated[str, _PROJECT]) -> Answer:
     """Move all memories of a project to the trash, archived ones too. Only when the user asks for it.
     Example: {"project": "web"}"""

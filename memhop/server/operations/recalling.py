@@ -56,7 +56,7 @@ def recall(
     since: SinceAsked = None,
     until: UntilAsked = None,
     tier: TierAsked = "active",
-    limit: Annotated[int, Whole("Most hits.", 1, 50)] = 10,
+    limit: Annotated[int | None, Whole("Most hits. Default: 10, unless the settings say otherwise.", 1, 50)] = None,
     token_budget: Annotated[int, Whole("Room for the text of the reply, in tokens.", 100, 2800)] = 2000,
     explain: Annotated[bool, Flag("Also tell what found each hit, and how terms were weighed.")] = False,
 ) -> Answer:

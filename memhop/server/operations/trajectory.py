@@ -41,13 +41,13 @@ def trajectory_append(
     *,
     session_id: SessionId,
     event_type: Annotated[str, Text("What kind of step: turn_start, tool_call, tool_result, llm_output, turn_end, …")],
-    timestamp: Annotated[int | datetime | None, Time("When.", now=True)],
+    timestamp: Annotated[int | datetime | None, Time("When. Default: now.", now=True)] = None,
     payload: Annotated[str, Text("What was called, or came back; the first 4,096 bytes are kept.", 0)] = "",
     l4_ref: Annotated[str | None, Id("The message it belongs to.", blank=True)] = None,
 ) -> Answer:
     """Record what you just did, as raw material for capability cards. Not for what was said (memhop_update), nor for
     what is to be remembered (memhop_remember).
-    Example: {"session_id": "run-7", "event_type": "tool_call", "timestamp": "now", "payload": "git status"}"""
+    Example: {"session_id": "run-7", "event_type": "tool_call", "payload": "git status"}"""
     step = db.trajectory.append(session_id, event_type, payload, at=timestamp, message_id=l4_ref or None)
     data = older_names.step(step)
     del data["payload"]

@@ -13,7 +13,10 @@ import pytest
 from memhop.common.clock import ManualClock
 from memhop.server.http.access import Access
 from memhop.server.http.audit import NAME, Audit
+from memhop.server.http.tokens import NAME as TOKENS
+from memhop.server.http.tokens import Tokens
 from tests.support.processes import Starter
+from tests.support.serving import serving
 
 ACCESS = Access("alice", frozenset({"admin"}), "0123456789ab")
 
@@ -81,6 +84,33 @@ def test_who_is_refused_again_and_again_does_not_wash_out_what_was_done(path: Pa
         ("alice", 999),
     ]
     assert len(lines(path)) == 1003, "what was done is written each time"
+
+
+def test_what_a_server_writes_down(tmp_path: Path) -> None:
+    """Each administrative act and each refusal of one, who it was, and no word of a memory."""
+    words = "the boat is painted with epoxy"
+    with serving(tmp_path) as server:
+        admin, writer = server.client("alice"), server.client("alice", ("read", "write"))
+        assert admin.post("/api/v1/notes", json={"text": words}).is_success
+        assert admin.get("/api/v1/recall", params={"query": "boat"}).is_success
+        assert admin.post("/api/v1/import", json={"content": f"# Boat\n\n- {words}", "format": "markdown"}).is_success
+        for _ in range(5):
+            assert writer.post("/api/v1/maintenance/compact", json={}).status_code == 403
+        assert admin.post("/api/v1/maintenance/compact", json={}).is_success
+        assert server.stop() == 0
+        found = lines(server.root / NAME)
+        ids = [info.id for info in Tokens(server.root / TOKENS).list()]
+    told = [(line["act"], line["outcome"], line["token"]) for line in found]
+    assert told == [
+        ("server.start", "done", None),
+        ("memhop_import", "done", ids[0]),
+        ("memhop_compact", "Forbidden", ids[1]),
+        ("memhop_compact", "done", ids[0]),
+        ("server.stop", "done", None),
+    ]
+    assert [line["tenant"] for line in found if line["outcome"] == "done" and line["token"]] == ["alice", "alice"]
+    kept = (server.root / NAME).read_text("utf-8")
+    assert not [word for word in words.split() if len(word) > 3 and word in kept]
 
 
 def _writing(link: Any, path: Path, name: str) -> None:
