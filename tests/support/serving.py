@@ -60,19 +60,30 @@ class Server:
         return self.process.wait(HANG_S)
 
 
+def not_listening(client: httpx.Client, **more: Any) -> httpx.Response:
+    """What is answered to one who is not let listen to events. AssertionError: it is, and the stream would not end."""
+    with client.stream("GET", "/api/v1/events", **more) as response:
+        assert response.status_code != 200, "it may listen"
+        response.read()
+    return response
+
+
 @contextmanager
-def serving(folder: Path, *options: str, settings: Mapping[str, Any] | None = None) -> Iterator[Server]:
+def serving(
+    folder: Path, *options: str, settings: Mapping[str, Any] | None = None, wait_s: float = 10.0
+) -> Iterator[Server]:
     """Begin to serve `folder/root`, wait until it listens, and end it, whatever happened.
 
     Args:
         options: Of `memhop serve`.
         settings: Of the section "server".
+        wait_s: How long a request waits for a memory that somebody else holds.
     """
     root = folder / "root"
     root.mkdir(mode=0o700, exist_ok=True)
     lines = [f"{name} = {json.dumps(value)}" for name, value in (settings or {}).items()]
     config = folder / "settings.toml"
-    config.write_text("\n".join(["[server]", *lines, ""]))
+    config.write_text("\n".join(["[memory]", f"wait = {wait_s}", "[server]", *lines, ""]))
     environment = {**os.environ, "MEMHOP_CONFIG": str(config), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "error", "-c", _PROGRAM, "serve", "--root", str(root), "--port", "0", *options]
     with (

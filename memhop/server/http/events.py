@@ -6,8 +6,9 @@
 
 `id` is the number of the event. A listener that comes back with it as `Last-Event-ID` (or ?since=) is told what it
 missed, from the log, however long ago that was; one that names none is told what happens from now on. Where some of it
-is gone, because the memory was compacted or restored, `event: gap` comes first: what was made of events had better be
-made anew. A comment comes when there was nothing else to say for a while, so that both sides notice a dead line.
+is gone, because the memory was compacted or restored, `event: gap` comes first, with where it begins now: what was made
+of events had better be made anew. A comment comes when there was nothing else to say for a while, so that both sides
+notice a dead line.
 
 Nobody is waited for: nothing more is read for a listener until it took what it was sent, and one that takes nothing for
 some time loses its connection (`connection.py`). Tokens are looked at again before anything is sent, so that one which
@@ -28,7 +29,7 @@ from starlette.routing import Route as PathRoute
 from memhop.api.events import filter_of, number_of
 from memhop.common.errors import Busy, MemhopError
 from memhop.server.http.calls import check_access
-from memhop.server.http.feed import Feed
+from memhop.server.http.feed import Feed, Page
 from memhop.server.http.head import bearer
 from memhop.server.http.responses import Refused, encoded, refusal_of, wrong_method
 from memhop.server.http.rest import query_of, who
@@ -161,33 +162,40 @@ class Listening:
     async def _told(self, feed: Feed, position: int, wish: Wish, gone: asyncio.Future[None]) -> AsyncIterator[bytes]:
         """What is sent to one listener, part by part, until it goes, may listen no longer, or the server stops."""
         yield _RETRY
+        now = asyncio.get_running_loop().time
+        sent = now()
         stopped = asyncio.ensure_future(self._stopped.wait())
         try:
-            while True:
+            while not (gone.done() or stopped.done()):
                 news = asyncio.ensure_future(feed.news.wait())
                 try:
                     page = await feed.behind(position)
                     position = page.next
                     if not wish.allowed():
                         return
-                    if page.gap:
-                        yield b"event: gap\ndata: %s\n\n" % encoded({"next": str(page.next)})
-                    frames = [told.frame for told in page.events if wish.wanted(told.event)]
-                    for at in range(0, len(frames), _AT_ONCE):
-                        yield b"".join(frames[at : at + _AT_ONCE])
+                    for part in _parts(page, wish):
+                        yield part
+                        sent = now()
                     if page.more:
                         continue
-                    done, _ = await asyncio.wait(
-                        (news, gone, stopped), timeout=self._beat_s, return_when=asyncio.FIRST_COMPLETED
-                    )
-                    if gone in done or stopped in done or not wish.allowed():
-                        return
-                    if not done:
+                    if now() - sent >= self._beat_s:  # also where all that happens is not for this one
                         yield _BEAT
+                        sent = now()
+                    rest = max(0.0, sent + self._beat_s - now())
+                    await asyncio.wait((news, gone, stopped), timeout=rest, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     news.cancel()
         finally:
             stopped.cancel()
+
+
+def _parts(page: Page, wish: Wish) -> Iterator[bytes]:
+    """What a listener is sent of a page."""
+    if page.gap is not None:
+        yield b"id: %d\nevent: gap\ndata: %s\n\n" % (page.gap, encoded({"since": str(page.gap)}))
+    frames = [told.frame for told in page.events if wish.wanted(told.event)]
+    for at in range(0, len(frames), _AT_ONCE):
+        yield b"".join(frames[at : at + _AT_ONCE])
 
 
 class _Endpoint:

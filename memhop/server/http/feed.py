@@ -44,12 +44,17 @@ class Told(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Events behind a position; `next` is the position to go on from; `gap`: some in between may be gone."""
+    """Events behind a position.
+
+    Attributes:
+        next: The position to go on from. `more`: there are more already.
+        gap: None, or the position at which they begin, since some before it may be gone.
+    """
 
     events: list[Told]
     next: int
-    gap: bool
     more: bool
+    gap: int | None = None
 
 
 class Feed:
@@ -83,7 +88,7 @@ class Feed:
             if self._task is not None:
                 return
             path = tenant_path(self._calls.tenants.root, self._tenant)
-            if await asyncio.to_thread(_signature, path) is not None:
+            if _signature(path) is not None:
                 page = await self._read(None, 1)
                 self.newest = self._from = int(page.newest)
             self._task = asyncio.create_task(self._follow(path), name=f"memhop {NAME}")
@@ -96,9 +101,10 @@ class Feed:
     async def behind(self, position: int) -> Page:
         """The events behind a position, up to some hundreds. Raises what reading the memory raises."""
         if self._from <= position <= self.newest:
-            return Page([told for told in self._recent if told.number > position], self.newest, False, False)
+            return Page([told for told in self._recent if told.number > position], self.newest, False)
         page = await self._read(str(position), PAGE)
-        return Page(_told(page), int(page.next), page.gap, page.next != page.newest)
+        begin = max(min(position, int(page.newest)), int(page.oldest))
+        return Page(_told(page), int(page.next), page.next != page.newest, begin if page.gap else None)
 
     async def _follow(self, path: Path) -> None:
         while True:
@@ -113,7 +119,7 @@ class Feed:
                 await asyncio.sleep(RETRY_S)
 
     async def _look(self, path: Path) -> None:
-        seen = await asyncio.to_thread(_signature, path)
+        seen = _signature(path)
         if seen is None or seen == self._seen:
             return
         settled = time.time_ns() - seen[-1] > _SETTLED_NS

@@ -25,8 +25,8 @@ from starlette.routing import Route as PathRoute
 from memhop.common.errors import Conflict, InvalidRequest, NotFound
 from memhop.server.http.access import EVERY, Access
 from memhop.server.http.names import check_tenant
-from memhop.server.http.refusal import Refusal, bad_request, forbidden, unauthorized
-from memhop.server.http.responses import JSON, Endpoint, Refused, refusal_of, response_of
+from memhop.server.http.refusal import Refusal, bad_request, forbidden
+from memhop.server.http.responses import Endpoint, Refused, refusal_of, response_of
 from memhop.server.http.routes import BODIES, PREFIX, ROUTES, Route
 from memhop.server.parameters import Kind, Listed
 from memhop.server.reply import Reply
@@ -58,12 +58,10 @@ def who(request: Request) -> tuple[Access, str]:
     """Who asks, and whose memory is meant; whether the one may ask the other is not looked at.
 
     Raises:
-        Refused: nobody, or another tenant than that of the token. InvalidRequest: no tenant is named.
+        Refused: another tenant than that of the token is named. InvalidRequest: none is.
     """
-    access: Access | None = request.scope.get("state", {}).get("access")
+    access: Access = request.scope["state"]["access"]  # the gate let nobody in without
     named = request.headers.get(TENANT)
-    if access is None:
-        raise Refused(unauthorized("there is no token"))
     if access.tenant == EVERY:
         if named is None:
             raise InvalidRequest("the token is for all tenants", field=TENANT, allowed="the name of one")
@@ -129,9 +127,7 @@ async def _arguments(request: Request, route: Route) -> dict[str, Any]:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        raise Refused(Refusal(415, "WrongMediaType", "the body must be JSON", f"send Content-Type: {JSON}"))
+    """The body, of which the gate has looked at type and size."""
     raw = await request.body()
     if not raw.strip():
         return {}

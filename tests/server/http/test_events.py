@@ -16,7 +16,7 @@ import pytest
 
 from memhop import DB
 from memhop.server.http.tokens import NAME, Tokens
-from tests.support.serving import HANG_S, Server, serving
+from tests.support.serving import HANG_S, Server, not_listening, serving
 
 BEAT_S = 0.5
 
@@ -81,7 +81,7 @@ def remember(client: httpx.Client, text: str, **more: Any) -> str:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     settings = {"heartbeat_seconds": BEAT_S, "listeners_of_one": 3, "listeners": 5}
-    with serving(tmp_path_factory.mktemp("events"), settings=settings) as one:
+    with serving(tmp_path_factory.mktemp("events"), settings=settings, wait_s=0.5) as one:
         yield one
 
 
@@ -145,7 +145,7 @@ def test_filters(server: Server) -> None:
         assert of_boat.texts(2) == [one, one]
         assert of_types.texts(3) == [other, fact, one]
     for query in ({"types": "x" * 1000}, {"since": "-1"}, {"since": "abc"}, {"project": " "}, {"sinse": "1"}):
-        found = client.get("/api/v1/events", params=query)
+        found = not_listening(client, params=query)
         assert (found.status_code, found.json()["field"]) == (422, next(iter(query)))
 
 
@@ -171,14 +171,37 @@ def test_a_comment_comes_when_nothing_happens(server: Server) -> None:
         assert listener.texts(1) == [id_]
 
 
+def test_a_comment_comes_though_others_are_told_much(server: Server) -> None:
+    """A listener of a quiet project was sent nothing at all as long as another project was busy."""
+    client = server.client("busy")
+    with listening(client, project="quiet") as listener:
+        began = time.monotonic()
+        beats = 0
+        writing = threading.Event()
+
+        def write() -> None:
+            while not writing.wait(BEAT_S / 5):
+                remember(client, f"something else at {time.monotonic()}", project="loud")
+
+        busy = threading.Thread(target=write)
+        busy.start()
+        try:
+            while beats < 2 and time.monotonic() - began < HANG_S:
+                beats += listener.next(beats=True).kind == "beat"
+        finally:
+            writing.set()
+            busy.join(HANG_S)
+    assert beats == 2
+
+
 def test_several_listen_and_too_many_are_refused(server: Server) -> None:
     client, other = server.client("several"), server.client("another")
     with listening(client) as one, listening(client) as two, listening(client, since="0") as three:
-        refused = client.get("/api/v1/events")
+        refused = not_listening(client)
         assert (refused.status_code, refused.json()["error"]) == (503, "Busy")
         assert refused.headers["retry-after"]
         with listening(other), listening(other):
-            assert other.get("/api/v1/events").status_code == 503, "five are the most of all"
+            assert not_listening(other).status_code == 503, "five are the most of all"
         id_ = remember(client, "for all of them")
         assert [listener.texts(1) for listener in (one, two, three)] == [[id_]] * 3
     until = time.monotonic() + HANG_S
@@ -225,9 +248,11 @@ def test_what_compaction_took_is_a_gap(server: Server) -> None:
     assert client.post("/api/v1/maintenance/compact", json={}).status_code == 200
     with listening(client, last=number) as listener:
         gap = listener.next()
-        assert gap.kind == "gap"
+        assert (gap.kind, gap.data["since"]) == ("gap", gap.id)
         later = remember(client, "after")
         assert listener.texts(1) == [later]
+    with listening(client, last=gap.id) as listener:
+        assert listener.texts(1) == [later], "once is enough"
 
 
 def test_compaction_while_somebody_listens(server: Server) -> None:
@@ -240,6 +265,28 @@ def test_compaction_while_somebody_listens(server: Server) -> None:
         later = remember(client, "two")
         told = listener.next()
         assert (told.kind, told.data["id"]) == ("note_new", later), "nothing was missed, so that there is no gap"
+
+
+def test_a_memory_that_is_damaged_is_an_error_and_no_stream(server: Server) -> None:
+    server.path("damaged").write_bytes(b"no memory at all" * 1_000)
+    client = server.client("damaged")
+    for path in ("events", "export", "notes"):
+        with client.stream("GET", f"/api/v1/{path}") as found:
+            assert found.status_code == 500
+            assert json.loads(found.read())["error"] == "BadFormat"
+            assert str(server.root) not in found.text
+
+
+def test_a_memory_that_somebody_else_writes_can_be_listened_to(server: Server) -> None:
+    with DB.open(server.path("held"), create=True) as db:  # nobody else may write
+        client = server.client("held")
+        with listening(client) as listener:
+            busy = client.post("/api/v1/notes", json={"text": "not now"})
+            assert (busy.status_code, busy.json()["error"]) == (503, "Locked")
+            assert busy.headers["retry-after"]
+            assert str(server.root) not in busy.text
+            id_ = db.remember("written by who holds it").id
+            assert listener.texts(1) == [id_]
 
 
 def test_listening_keeps_no_memory_open(tmp_path: Path) -> None:
