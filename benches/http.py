@@ -36,7 +36,6 @@ CONNECTIONS: Final = 8
 MOST_OPEN: Final = 50
 _MODERN: Final = "2026-07-28"
 _PACE_S: Final = 0.04  # between requests of a paced connection
-_ROUND_S: Final = 1.5
 _META: Final = {
     "io.modelcontextprotocol/protocolVersion": _MODERN,
     "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
@@ -79,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--requests", type=int, default=2_000, help="of each kind")
     parser.add_argument("--tenants", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=6, help="of the part with a damaged memory")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of one of them")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args(argv)
     environment = report.environment(seed=0, data_sha256="generated")
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             figures["tenants"] = asyncio.run(visits(server, options.tenants))
         damage(root / "t0.meh")
         with serving(root, token) as server:
-            figures["damaged"] = asyncio.run(beside_a_damaged_one(server, options.rounds))
+            figures["damaged"] = asyncio.run(beside_a_damaged_one(server, options.rounds, options.seconds))
     rows = [
         [name, f"{one['per_s']:,.0f}", *(f"{one[key]:.1f}" for key in ("p50_ms", "p95_ms", "p99_ms", "server_cpu_ms"))]
         for name, one in figures["load"].items()
@@ -266,30 +266,35 @@ def damage(path: Path) -> None:
     path.write_bytes(b"\xa5" * size)
 
 
-async def beside_a_damaged_one(server: Server, rounds: int) -> dict[str, Any]:
+async def beside_a_damaged_one(server: Server, rounds: int, seconds: float) -> dict[str, Any]:
     """Times of sound memories, alone and beside one that is damaged, in turns."""
     times: dict[str, list[float]] = {"alone": [], "beside a sound one": [], "beside a damaged one": []}
     others = {"beside a sound one": "t9", "beside a damaged one": "t0"}
 
-    async def paced(tenant: str, until: float, kept: list[float]) -> None:
+    async def paced(tenant: str, phase: float, until: float, kept: list[float]) -> None:
+        """Ask every `_PACE_S`, each connection at a moment of its own, so that they do not all come at once."""
         connection = Connection(server)
-        while (began := time.perf_counter()) < until:
+        due = time.perf_counter() + phase * _PACE_S
+        while due < until:
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            began = time.perf_counter()
+            due = max(due + _PACE_S, began)
             ask = over_mcp("memhop_recall", {"query": "tea"}, tenant=tenant, modern=True)
             status, body = await connection.ask(ask, tenant)
             kept.append(time.perf_counter() - began)
             assert status == 200, status
             assert (b'"isError":true' in body) == (tenant == "t0"), body[:200]
-            await asyncio.sleep(max(0.0, _PACE_S - (time.perf_counter() - began)))
         await connection.close()
 
     answers: list[float] = []
     for number in range(rounds + 1):
         for name, kept in times.items():
-            until = time.perf_counter() + _ROUND_S
+            until = time.perf_counter() + seconds
             if not number:
                 kept = []  # so that everything is loaded
-            beside = [paced(others[name], until, answers) for _ in range(4) if name in others]
-            await asyncio.gather(*(paced(f"t{one + 1}", until, kept) for one in range(4)), *beside)
+            sound = [paced(f"t{one + 1}", one / 4, until, kept) for one in range(4)]
+            beside = [paced(others[name], (one + 0.5) / 4, until, answers) for one in range(4) if name in others]
+            await asyncio.gather(*sound, *beside)
     found: dict[str, Any] = {name: figures_of(kept) | {"answers": len(kept)} for name, kept in times.items()}
     for name in others:
         found[f"p95 {name}, ratio to alone"] = round(found[name]["p95_ms"] / found["alone"]["p95_ms"], 3)

@@ -138,7 +138,7 @@ class ServerSection:
     stop_seconds: float = option(10.0, "Time for running requests when it is stopped.", low=0.0, high=3600.0)
     body_bytes: int = option(4 << 20, "Largest body of a request.", low=1024, high=1 << 30)
     connections: int = option(256, "Connections of one address at a time.", low=1, high=100_000)
-    rate: float = option(1000.0, "Requests per second of one token; for a moment twice as many.", low=0.1, high=1e6)
+    rate: float = option(1000.0, "Requests per second of a token; of an address twice as many.", low=0.1, high=1e6)
     listeners: int = option(200, "Who listens to events at a time.", low=0, high=100_000)
     listeners_of_one: int = option(20, "Who listens to events of one memory at a time.", low=0, high=100_000)
     heartbeat_seconds: float = option(15.0, "A listener hears something at least so often.", low=0.1, high=600.0)

@@ -4,7 +4,8 @@
 
 What a tenant may take up is bounded, so that a slow one keeps only itself waiting: each has three lines, one for what
 reads, one for what writes and one for what administers. In each a few requests run and some wait; further ones are
-refused as busy, which costs nothing. Threads are shared, and there are more of them than a few slow tenants can hold.
+refused as busy, which costs nothing. Threads are shared, and there are as many as all tenants whose files can be open,
+or who can wait for that, may hold at once: however many are slow, another one finds a thread.
 
 A client that waits too long is told so. Its thread goes on, since nothing can end it, and keeps its place in the line
 until it is done: a tenant whose file hangs has a few threads that hang, and not one more for each request.
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 log = logging.getLogger("memhop.server")
 WRITERS = 2  # one may be a long one, such as an import; the file takes one write at a time in any case
-THREADS = 256  # in all; a tenant holds `readers` + WRITERS + 1 of them at most
 _HANDLE_BROKEN = frozenset(  # codes after which a handle is opened anew
     {error.code for error in StorageError.__subclasses__()} - {Locked.code} | {StorageError.code}
 )
@@ -75,7 +75,7 @@ class Calls:
         self._width = {READ: readers, WRITE: WRITERS, ADMIN: 1}
         self._lines: dict[tuple[str, str], _Line] = {}  # (tenant, scope) -> those that are not empty
         self._ended: asyncio.Future[None] | None = None
-        self._threads = ThreadPoolExecutor(THREADS, "memhop call")
+        self._threads = ThreadPoolExecutor(tenants.most_at_once * sum(self._width.values()), "memhop call")
 
     async def call(
         self,

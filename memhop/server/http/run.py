@@ -45,6 +45,8 @@ from memhop.server.http.tokens import Tokens
 from memhop.server.toolsets import toolset
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from memhop.api.db import DB
 
 log = logging.getLogger("memhop.server")
@@ -82,13 +84,9 @@ def serve(
             folder is open to others.
         Locked: another server has the folder; names it. StorageError: the port is taken.
     """
-    local = settings.host in _LOOPBACK
-    if not authenticated and not local:
-        raise ConfigError(
-            "without tokens it listens to this machine alone", field="--no-auth", allowed=", ".join(sorted(_LOOPBACK))
-        )
-    if not local and not settings.allow_hosts:
-        raise ConfigError("it needs the names it is asked by", field="--allow-host", allowed="such as memory.example")
+    _check_reach(settings, authenticated=authenticated)
+    if not log.isEnabledFor(logging.DEBUG):
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it has a traceback for every wrong message of a client
     root = privatefile.check_folder(root.expanduser())
     imports = Path(settings.imports).expanduser().resolve() if settings.imports else None
     if imports is not None and not imports.is_dir():
@@ -113,12 +111,7 @@ def serve(
         queue=settings.queue,
         seconds=settings.request_seconds,
     )
-    limits = Limits(
-        body_bytes=settings.body_bytes,
-        connections=settings.connections,
-        rate=settings.rate,
-        burst=max(1, round(2 * settings.rate)),
-    )
+    limits = _limits(settings)
     listening = Listening(
         calls,
         check=tokens.check if tokens is not None else None,
@@ -155,23 +148,7 @@ def serve(
             body_bytes=settings.body_bytes,
             idle_s=settings.idle_seconds,
         )
-        server = _Server(
-            uvicorn.Config(
-                app,
-                http=guarded(limits),
-                ws="none",
-                lifespan="on",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,  # or anybody on this machine could say to be anybody
-                backlog=_BACKLOG,
-                timeout_keep_alive=_KEEP_ALIVE_S,
-                timeout_graceful_shutdown=math.ceil(settings.stop_seconds) + 1,  # all have their answer by then
-                h11_max_incomplete_event_size=limits.head_bytes,
-            ),
-            ending,
-        )
+        server = _Server(_config(app, limits, settings.stop_seconds), ending)
         bound = _listen(settings.host, settings.port)
         host, port = bound.getsockname()[:2]
         before = sys.getswitchinterval()
@@ -181,7 +158,7 @@ def serve(
             tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
             if tokens is not None and not known:
                 tell(f"nobody has a token yet: memhop token add NAME --root {root}")
-            if not local:
+            if settings.host not in _LOOPBACK:
                 tell("what is sent to it can be read on the way: put a proxy with TLS in front of it")
             sys.setswitchinterval(_SWITCH_S)
             try:
@@ -197,6 +174,48 @@ def serve(
         sys.stderr.flush()
         os._exit(1)  # their threads would keep the process for ever
     return 0
+
+
+def _check_reach(settings: ServerSection, *, authenticated: bool) -> None:
+    """Others than those on this machine must have tokens, and a name to ask for. Raises ConfigError."""
+    if settings.host in _LOOPBACK:
+        return
+    if not authenticated:
+        raise ConfigError(
+            "without tokens it listens to this machine alone", field="--no-auth", allowed=", ".join(sorted(_LOOPBACK))
+        )
+    if not settings.allow_hosts:
+        raise ConfigError("it needs the names it is asked by", field="--allow-host", allowed="such as memory.example")
+
+
+def _limits(settings: ServerSection) -> Limits:
+    rate = settings.rate
+    burst = max(1, round(2 * rate))
+    return Limits(
+        body_bytes=settings.body_bytes,
+        connections=settings.connections,
+        rate=rate,
+        burst=burst,
+        peer_rate=2 * rate,
+        peer_burst=2 * burst,
+    )
+
+
+def _config(app: ASGIApp, limits: Limits, stop_seconds: float) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=guarded(limits),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # or anybody on this machine could say to be anybody
+        backlog=_BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=math.ceil(stop_seconds) + 1,  # all have their answer by then
+        h11_max_incomplete_event_size=limits.head_bytes,
+    )
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -81,6 +81,9 @@ class Tenants:
         queue: Most requests that wait for a place while all are in use.
         wait_s: Longest they wait.
         failure_s: Least seconds a failure is remembered, so that a damaged file is not tried by every request.
+
+    Attributes:
+        most_at_once: Tenants of whom somebody can be in `use`, or wait there.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Tenants:
         self._open_db = open_db
         self._most_open, self._idle_s, self._queue = most_open, idle_s, queue
         self._wait_s, self._failure_s = wait_s, failure_s
+        self.most_at_once = most_open + queue
         self._changed = threading.Condition(threading.Lock())
         self._slots: OrderedDict[str, _Slot] = OrderedDict()  # the least recently used first
         self._failed: OrderedDict[str, tuple[MemhopError, float]] = OrderedDict()  # name -> error, until when
@@ -279,6 +283,8 @@ class Tenants:
                 del self._slots[slot.name]
                 if isinstance(error, MemhopError):
                     self._failures += 1
+                    if slot.name not in self._failed:
+                        log.warning("the memory of %s cannot be opened: %s", slot.name, error)
                     now = time.monotonic()
                     pause = max(self._failure_s, min(_SHARE * (now - began), _LONGEST_PAUSE_S))
                     self._failed[slot.name] = error, now + pause

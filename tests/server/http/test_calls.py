@@ -150,6 +150,22 @@ def test_those_who_write_leave_the_readers_their_turns(tmp_path: Path) -> None:
     running(tmp_path, test)
 
 
+def test_however_many_are_slow_another_one_finds_a_thread(tmp_path: Path) -> None:
+    async def test(calls: Calls) -> None:
+        hold = Hold()
+        several = (WRITE, WRITE, ADMIN, READ, READ, READ, READ)  # as many as run at a time
+        those = [Access(f"t{number}", frozenset(SCOPES), str(number)) for number in range(40)]
+        asked = [
+            asyncio.create_task(calls.ask(one, one.tenant, "x", scope, hold)) for one in those for scope in several
+        ]
+        await hold.begins(len(asked))
+        assert not (await calls.call(ALICE, "alice", REMEMBER, {"text": "tea"})).failed
+        hold.enough.set()
+        await asyncio.gather(*asked)
+
+    running(tmp_path, test)
+
+
 def test_who_waits_too_long_is_told_so_and_what_was_begun_goes_on(tmp_path: Path) -> None:
     """Nothing can end a thread, so it keeps its place: a memory that hangs has no more of them than places."""
 
@@ -188,6 +204,26 @@ def test_a_client_that_goes_away_takes_nothing_along(tmp_path: Path) -> None:
         hold.enough.set()
         await third
         assert await calls.ask(ALICE, "alice", "x", READ, lambda db: db.notes.list().total) == 1
+
+    running(tmp_path, test)
+
+
+def test_a_client_that_goes_away_the_very_moment_its_turn_comes_gives_it_on(tmp_path: Path) -> None:
+    async def test(calls: Calls) -> None:
+        hold, later = Hold(), Hold()
+        later.enough.set()
+        first = asyncio.create_task(calls.ask(ALICE, "alice", "x", ADMIN, hold))
+        await hold.begins()
+        second = asyncio.create_task(calls.ask(ALICE, "alice", "x", ADMIN, later))
+        await settled(calls, 1)
+        turn = calls._lines["alice", ADMIN].waiting[0]
+        turn.add_done_callback(lambda _: second.cancel())
+        hold.enough.set()
+        await first
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        async with asyncio.timeout(HANG_S / 4):
+            await calls.ask(ALICE, "alice", "x", ADMIN, later)
 
     running(tmp_path, test)
 

@@ -198,8 +198,8 @@ def test_idle_files_are_closed(make: Make) -> None:
     assert make(idle_s=60.0).close_idle() == 0
 
 
-def test_a_failure_is_remembered_for_a_moment(make: Make, tmp_path: Path, opener: Opener) -> None:
-    """A damaged file is not tried by each of many requests; once it is mended, it is used again."""
+def test_a_failure_is_remembered_for_a_moment(tmp_path: Path, opener: Opener, caplog: pytest.LogCaptureFixture) -> None:
+    """A damaged file is not tried by each of many requests, and is told in one line; once it is mended, it is used."""
     tries: list[Path] = []
 
     def opening(path: Path, create: bool) -> DB:
@@ -214,6 +214,8 @@ def test_a_failure_is_remembered_for_a_moment(make: Make, tmp_path: Path, opener
             tenants.use("a", missing=CREATED).__enter__()
     assert len(tries) == 1
     assert tenants.counts().failures == 1
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert str(path) in caplog.text
     path.unlink()
     until(lambda: _works(tenants, "a"), "it works again")
     assert len(tries) == 2
