@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 import memhop
-from memhop import DB, HashEmbedder, InvalidRequest
+from memhop import DB, HashEmbedder, InvalidRequest, NotFound
 from memhop.api.namespace import Namespace
 from memhop.api.results import SearchResult
 from tests.support.memories import DAY, MINUTE, NOW, memory
@@ -42,6 +43,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DB]:
                     "status": "open",
                     "tags": [f"tag {hidden}", "tag"],
                     "metadata": {"by": hidden},
+                    "external_id": f"row {place}",
                     "at": NOW - DAY + place,
                 }
                 for place in range(30)
@@ -92,6 +94,8 @@ READS: dict[str, Callable[[DB, str], Any]] = {
     "why_not": lambda db, project: _why_not(db, project),
     "notes.list": lambda db, project: db.notes.list(project=project, limit=1000),
     "notes.list, by kind": lambda db, project: db.notes.list(project=project, kinds=["bug"], tags=["tag"], tier="all"),
+    "notes.get": lambda db, project: _gotten(db, project),
+    "notes.find": lambda db, project: [db.notes.find(f"row {place}", project=project) for place in range(30)],
     "notes.duplicates": lambda db, project: db.notes.duplicates(project=project, limit=1000),
     "scenes.list": lambda db, project: db.scenes.list(project=project, limit=1000),
     "brief": lambda db, project: db.brief(project, decisions=100),
@@ -117,6 +121,15 @@ def _exported(db: DB, project: str) -> Any:
     path = Path(db.path).parent / f"{project}.jsonl"
     db.export(path, project=project, overwrite=True)
     return path.read_text("utf-8").splitlines()
+
+
+def _gotten(db: DB, project: str) -> list[Any]:
+    """Each note of whatever project that is there."""
+    told = []
+    for note in db.notes.list(limit=1000).items:
+        with suppress(NotFound):
+            told.append(db.notes.get(note.id, project=project))
+    return told
 
 
 def _why_not(db: DB, project: str) -> list[Any]:
