@@ -102,16 +102,26 @@ class Calls:
             return operation.call(self._host._replace(imports=imports), db, arguments, room=room)
 
         try:
-            return await self.ask(access, tenant, operation.name, operation.scope, ask)
+            return await self.ask(access, tenant, operation.name, operation.scope, ask, reads=operation.reads)
         except MemhopError as error:
             return told(error, local=False)
 
-    async def ask(self, access: Access, tenant: str, name: str, scope: str, work: Callable[[DB], T]) -> T:
+    async def ask(
+        self,
+        access: Access,
+        tenant: str,
+        name: str,
+        scope: str,
+        work: Callable[[DB], T],
+        *,
+        reads: bool | None = None,
+    ) -> T:
         """Do anything with a tenant's memory, on the same terms.
 
         Args:
             name: What it is called in the metrics. Not what a client chose.
             work: Runs in a thread; what it raises is raised here.
+            reads: Whether it changes nothing, so that no memory is made for it. None: what needs the scope read does.
 
         Raises:
             InvalidRequest: no name of a tenant. Forbidden: the token does not allow it. Busy: too much is asked of this
@@ -123,7 +133,13 @@ class Calls:
             whose = check_tenant(tenant)
             check_access(access, whose, scope)
             allowed = True
-            missing = CREATED if scope != READ else REFUSED if access.tenant == EVERY else EMPTY
+            missing = (
+                CREATED
+                if not (scope == READ if reads is None else reads)
+                else REFUSED
+                if access.tenant == EVERY
+                else EMPTY
+            )
             found = await self._in_line(whose, scope, lambda: self._work(whose, missing, work))
             if isinstance(found, Reply) and found.failed:
                 outcome = str(found.data.get("error"))

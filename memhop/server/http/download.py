@@ -51,7 +51,7 @@ async def _answer(calls: Calls, request: Request) -> Response:
         return db.export(cast("BinaryIO", file), **given)
 
     try:
-        made = await calls.ask(access, tenant, NAME, ADMIN, write)
+        made = await calls.ask(access, tenant, NAME, ADMIN, write, reads=True)
     except BaseException:
         file.give_up()
         raise

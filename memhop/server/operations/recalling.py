@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memhop.api import results
+from memhop.server.faults import discreet
 from memhop.server.operation import Answer, Host, operation
 from memhop.server.parameters import Choice, Flag, Id, Listed, Text, Time, Whole
 from memhop.server.telling import fenced, one_line, present, preview
@@ -82,7 +84,12 @@ def recall(
         tier=tier,
         explain=explain,
     )
-    return _recalled(found, explain), _recall_text(found)
+    told = replace(
+        found,
+        notices=tuple(str(discreet(notice, local=host.local)) for notice in found.notices),
+        channels=tuple(replace(one, reason=discreet(one.reason, local=host.local)) for one in found.channels),
+    )
+    return _recalled(told, explain), _recall_text(told)
 
 
 def _recalled(found: results.Recall, explain: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memhop.api import results
+from memhop.server.faults import discreet
 from memhop.server.operation import WRITE, Answer, Host, operation
 from memhop.server.operations import older_names
 from memhop.server.parameters import Choice, Flag, Id, Text, Time, Whole
@@ -62,7 +63,7 @@ def search(
     )
     where = f"{'new ' if found.new_scene else ''}scene {found.scene_id}"
     told = found.context or f"nothing was recalled: {found.recall.reason}"
-    return _searched(found), f"{told}\n\nstored as topic {found.new_topic_id} in {where}"
+    return _searched(found, host), f"{told}\n\nstored as topic {found.new_topic_id} in {where}"
 
 
 @operation("memhop_update", title="Store the reply to a turn", scope=WRITE, result=results.Message)
@@ -88,7 +89,7 @@ def update(
     return {"ok": True, **data}, f"stored as message {message.id}"
 
 
-def _searched(found: results.SearchResult) -> dict[str, Any]:
+def _searched(found: results.SearchResult, host: Host) -> dict[str, Any]:
     """What was found, without what the text says, and with the ids in front."""
     asked = found.recall
     return {
@@ -106,7 +107,7 @@ def _searched(found: results.SearchResult) -> dict[str, Any]:
             "reason": asked.reason,
             "confidence": asked.confidence,
             "left_out": asked.left_out,
-            "notices": list(asked.notices),
+            "notices": [discreet(notice, local=host.local) for notice in asked.notices],
             "hint": asked.hint,
         },
     }

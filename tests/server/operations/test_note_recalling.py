@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memhop.common.clock import ManualClock
+from memhop.common.errors import EmbedderError
 from memhop.common.fence import CLOSE, OPEN
+from memhop.server.operation import Host
+from memhop.server.operations import OPERATIONS
 from memhop.server.reply import ROOM, size_of
 from tests.server.operations.asking import Client
+from tests.support.embedders import Scripted
 from tests.support.memories import DAY, NO_ID, NOW, memory
 
 
@@ -182,3 +187,26 @@ def test_lookup(ask: Client) -> None:
     assert ask("memhop_lookup", prefix=id_, kinds=["message"])["items"] == []
     for prefix in ("abcde", "xyzxyz", "0" * 17):
         assert ask.refusal("memhop_lookup", prefix=prefix)["field"] == "prefix"
+
+
+class _Failing(Scripted):
+    """Its complaint names a place, once it has embedded what is stored."""
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        if query:
+            raise EmbedderError("cannot read /srv/models/secret.onnx")
+        return super().embed(texts)
+
+
+def test_where_a_model_lies_is_told_only_to_whoever_runs_the_server(tmp_path: Path) -> None:
+    with memory(tmp_path / "a.meh", embedder=_Failing()) as db:
+        db.remember("We varnish the deck in spring")
+        db.backfill()
+        for name, asked in (
+            ("memhop_recall", {"query": "when do we varnish?", "explain": True}),
+            ("memhop_search", {"text": "When do we varnish?"}),
+        ):
+            near, far = (OPERATIONS[name].call(Host(local=local), db, asked) for local in (True, False))
+            assert not near.failed
+            assert name != "memhop_recall" or "secret.onnx" in f"{near.data}", "or nothing was tested"
+            assert "secret" not in f"{far.data}{far.text}"
