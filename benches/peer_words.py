@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -42,6 +43,7 @@ def fts5(folder: Path, texts: Sequence[str], tokenizer: str) -> Search:
         words = " OR ".join(f'"{word}"' for word in _WORD.findall(question))
         return connection.execute(statement, (words,)).fetchall()
 
+    weakref.finalize(search, connection.close)
     return search
 
 

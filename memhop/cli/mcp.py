@@ -16,6 +16,7 @@ from memhop.cli import mcp_install
 from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, EmbedderOption, FileOption, WaitOption
 from memhop.cli.configuration import backups, chat_model, settings
 from memhop.cli.exit_codes import reporting
+from memhop.cli.output import is_closed
 from memhop.common.config import check_choice, check_name
 from memhop.common.errors import ConfigError, InvalidRequest
 
@@ -76,10 +77,12 @@ def mcp(
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # until the server listens: no traceback
     try:
-        wire = claim()
+        wire = None if is_closed(sys.stdout) else claim()
     except OSError:
+        wire = None
+    if wire is None:
         print("memhop mcp: standard input or output is closed", file=sys.stderr)
-        raise typer.Exit(1) from None
+        raise typer.Exit(1)
     logging.basicConfig(
         stream=sys.stderr, level=logging.DEBUG if debug else logging.WARNING, format="memhop mcp: %(name)s: %(message)s"
     )

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _GAP = "  "
+_SERVER_STATE = "server.json"  # of a folder that is served
 _HINTS: dict[type[MemhopError], Callable[[Any], str]] = {  # what the library says in terms of its own calls
     Locked: lambda error: (
         f"let it go on with `kill -CONT {error.pid}`, or end it"
         if error.stopped
+        else "`memhop stop` ends it"
+        if error.path.endswith(_SERVER_STATE)
         else "wait for it longer (--wait SECONDS), or end that process"
     ),
     WriteRefused: lambda error: "`memhop doctor` says what is wrong",
@@ -37,14 +40,17 @@ _PATIENCE_S = 0.3  # before a spinner is shown
 
 def prepare_streams() -> None:
     """Let both streams replace what their encoding cannot show instead of raising. One that is closed goes nowhere."""
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (for the life of the process)
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (for the life of the process)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+
+
+def is_closed(stream: TextIO) -> bool:
+    """Whether a standard stream was closed when the process began."""
+    return stream.name == os.devnull
 
 
 def is_fancy(stream: TextIO) -> bool:

@@ -29,6 +29,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _MARK = re.compile(rb'["\[\]{}]')
 _SCALAR_END = re.compile(rb"[,\]}\s:]")
+_DEEPEST = 200
 _LONE = re.compile("[\ud800-\udfff]")
 _OPENS: Final = b"[{"
 _CLOSES: Final = b"]}"
@@ -65,18 +66,37 @@ def decode(raw: bytes) -> Any:
         ValueError: not JSON, nested too deep, or a number nobody can hold.
     """
     try:
-        return msgspec.json.decode(raw)
+        return _shallow(msgspec.json.decode(raw))
     except RecursionError:
         raise ValueError("nested too deep") from None
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         first = str(error)
     try:
         value = json.loads(raw.decode("utf-8"))  # NaN and infinity pass here, and fail in the next line
-        return msgspec.json.decode(_LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
+        return _shallow(msgspec.json.decode(_LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False))))
     except RecursionError:
         raise ValueError("nested too deep") from None
     except (ValueError, msgspec.DecodeError):
         raise ValueError(f"not JSON: {first}") from None
+
+
+def _shallow(value: Any) -> Any:
+    """The value, if it is not nested deeper than whoever goes through it can follow. Raises RecursionError.
+
+    Decoders of Python 3.12 and later go deeper than Python itself does.
+    """
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return value
+    raise RecursionError
 
 
 def parsed(pieces: Iterator[Piece]) -> Iterator[Parsed | Rejected]:

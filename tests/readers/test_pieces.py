@@ -85,6 +85,7 @@ def test_lines_and_values_that_follow_each_other() -> None:
         (b'[{"a":1e999},2]', [2], "not JSON"),
         (b"[" + b"1" * 5000 + b",2]", [2], "not JSON"),
         (b"[" + b"[" * 5000 + b"]" * 5000 + b",2]", [2], "nested too deep"),
+        (b"[" + b'{"a":' * 201 + b"1" + b"}" * 201 + b",2]", [2], "nested too deep"),
         (b'["\xff",2]', [2], "not JSON"),
     ],
 )

@@ -166,6 +166,7 @@ def test_a_second_one_on_the_same_folder_names_the_first(running: Server) -> Non
     second = memhop("serve", "--root", str(running.root), "--port", "0")
     assert second.code == 3
     assert str(running.process.pid) in second.err
+    assert "memhop stop" in second.err
     assert httpx.get(f"{running.url}/healthz").status_code == 200
     state = json.loads((running.root / "server.json").read_text())
     assert state["pid"] == running.process.pid

@@ -42,6 +42,16 @@ def test_it_ends_before_a_client_said_anything(start: Starter, tmp_path: Path) -
     assert not (tmp_path / "a.meh").exists()
 
 
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-"])
+def test_a_closed_output_is_told(closed: str, tmp_path: Path) -> None:
+    """Else it would store what nobody hears of."""
+    ran = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *command(tmp_path / "a.meh")], capture_output=True, timeout=60, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.decode() == "memhop mcp: standard input or output is closed\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_end_it(number: int, start: Starter, tmp_path: Path) -> None:
     with Served(start, tmp_path / "a.meh") as server:
