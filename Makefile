@@ -30,9 +30,10 @@ $(VENV)/.llm: $(VENV)/.ready
 test-llm: $(VENV)/.llm
 	MEMHOP_LLM=1 $(BIN)/python -m pytest -v tests/llm
 
-# What `make test` samples, in full: crashes at every step, more than 1,000 killed processes, a minute of five at once.
+# What `make test` samples, in full: crashes at every step, more than 1,000 killed processes, a minute of five at once, 100
+# killed servers, 100 forged requests of each REST route.
 nightly: $(VENV)/.ready
-	MEMHOP_NIGHTLY=1 $(BIN)/python -m pytest -n 2 tests/crash tests/processes tests/pain
+	MEMHOP_NIGHTLY=1 $(BIN)/python -m pytest -n 2 tests/crash tests/processes tests/pain tests/server
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
