@@ -8,41 +8,36 @@ says so. Ids are text of 16 hex digits; a number is taken for the one a note had
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from memhop.common.errors import Conflict, InvalidRequest, NotFound
+from memhop.common.errors import InvalidRequest, NotFound
 from memhop.server.operation import ADMIN, READ, WRITE, Answer, Host, Operation, operation
-from memhop.server.parameters import Flag, Id, Kind, Listed, Number, Table, Text, Whole
+from memhop.server.operations.hemisphere_shapes import (
+    RELATED,
+    NoteId,
+    edited,
+    found_in,
+    ids_of,
+    listed,
+    memory,
+    moved,
+    numbered,
+    stand,
+    taken_apart,
+    tier_of,
+    whole,
+    why_nothing,
+)
+from memhop.server.parameters import Flag, Listed, Number, Table, Text, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from memhop.api import results
     from memhop.api.db import DB
 
 HEMISPHERE: dict[str, Operation] = {}
 SUMMARY: Final = "progressive_summary"
-_RELATED: Final = "related"
-_IMPORTED: Final = "hemisphere:"  # what stands before its number in the external id of an imported note
 _CONTEXT_TOKENS: Final = 2500  # 10,000 characters, so that the frame never cuts the fence off
-
-
-@dataclass(frozen=True)
-class NoteId(Kind):
-    """An id, or the number a note had where it was imported from. Gives the id, or the external id."""
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": "string", "minLength": 1, "maxLength": 17}
-
-    def check(self, value: Any, name: str, remarks: list[str]) -> str:
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
-        digits = value.strip().removeprefix("#") if isinstance(value, str) else ""
-        if digits.isascii() and digits.isdecimal() and len(digits) < 16:
-            return f"{_IMPORTED}{int(digits)}"
-        return Id(self.about).check(value, name, remarks)
 
 
 _ID = NoteId("The memory's id as other replies show it: 16 hex digits, as text.")
@@ -91,8 +86,8 @@ def memory_store(
     for what is in the files anyway. The same words once more give the id there is, with `deduplicated`.
     Example: {"project": "web", "kind": "decision", "content": "Use SQLite: one file, no server.", "status": "approved"}
     """
-    status, tags, kept = _taken_apart(status, metadata)
-    links = [(_RELATED, id) for id in _ids(db, project, related_ids or ())]
+    status, tags, kept = taken_apart(status, metadata)
+    links = [(RELATED, id) for id in ids_of(db, project, related_ids or ())]
     if kind == SUMMARY:
         if status:
             raise InvalidRequest("a summary has none", field="status", allowed="nothing")
@@ -134,16 +129,16 @@ def memory_search(
         layers=("notes",),
         project=project,
         kinds=None if kind is None else (kind,),
-        tier=_tier(archived, trash),
+        tier=tier_of(archived, trash),
         alpha=alpha,
     )
     items = []
     for hit in found.hits:
         try:
-            items.append(_memory(db.notes.get(hit.id), hit))
+            items.append(memory(db.notes.get(hit.id), hit))
         except NotFound:
             continue  # it went between the two
-    return _listed({"items": items, "reason": _why_nothing(found)})
+    return listed({"items": items, "reason": why_nothing(found)})
 
 
 @tool("memory_context", "Memories for a prompt")
@@ -168,9 +163,9 @@ def memory_context(
         layers=("notes",),
         project=project,
         kinds=None if kind is None else (kind,),
-        tier=_tier(archived, trash),
+        tier=tier_of(archived, trash),
     )
-    text = _numbered(found.context) if found.hits else f"No memories found: {_why_nothing(found)}"
+    text = numbered(found.context) if found.hits else f"No memories found: {why_nothing(found)}"
     return {"ids": [hit.id for hit in found.hits]}, text
 
 
@@ -191,11 +186,11 @@ def memory_list(
     page = db.notes.list(
         project=project,
         kinds=None if kind is None else (kind,),
-        tier=_tier(archived, trash),
+        tier=tier_of(archived, trash),
         limit=limit,
         cursor=cursor,
     )
-    return _listed({"items": [_memory(note) for note in page.items], "next": page.next, "total": page.total})
+    return listed({"items": [memory(note) for note in page.items], "next": page.next, "total": page.total})
 
 
 @tool("memory_update", "Change a memory", WRITE)
@@ -216,12 +211,12 @@ def memory_update(
     """Change a memory: its words, status, kind, relations or metadata; what is not given stays. Use it when a bug is
     fixed, a plan is done, a decision is taken back. Not for something new: that is a memory of its own.
     Example: {"id": "3f0c52b1a09e77d4", "project": "web", "status": "fixed"}"""
-    found = _found(db, project, id)
+    found = found_in(db, project, id)
     if isinstance(found, str):
         return {"updated": False, "reason": found}
-    status, tags, kept = _taken_apart(status, metadata)
-    related = None if related_ids is None else list(_ids(db, project, related_ids))
-    changed = _edited(
+    status, tags, kept = taken_apart(status, metadata)
+    related = None if related_ids is None else list(ids_of(db, project, related_ids))
+    changed = edited(
         db, found, related, {"text": content, "kind": kind, "status": status, "tags": tags, "metadata": kept}
     )
     return {"updated": changed.changed, "tier": changed.tier, "reason": changed.reason}
@@ -231,28 +226,28 @@ def memory_update(
 def memory_trash(host: Host, db: DB, *, project: Annotated[str, _PROJECT], id: Annotated[str, _ID]) -> Answer:
     """Move a memory to the trash, from where memory_restore brings it back. Use it for what was wrong; what was right
     and is over is archived. Example: {"project": "web", "id": "3f0c52b1a09e77d4"}"""
-    return _moved(db, project, id, "deleted", lambda found: db.notes.trash(found))
+    return moved(db, project, id, "deleted", lambda found: db.notes.trash(found))
 
 
 @tool("memory_restore", "Take a memory out of the trash", WRITE, idempotent=True)
 def memory_restore(host: Host, db: DB, *, project: Annotated[str, _PROJECT], id: Annotated[str, _ID]) -> Answer:
     """Take a memory out of the trash, active or archived as it was. Not for what was purged: that is gone.
     Example: {"project": "web", "id": "3f0c52b1a09e77d4"}"""
-    return _moved(db, project, id, "restored", lambda found: db.notes.restore(found))
+    return moved(db, project, id, "restored", lambda found: db.notes.restore(found))
 
 
 @tool("memory_archive", "Archive a memory", WRITE, idempotent=True)
 def memory_archive(host: Host, db: DB, *, project: Annotated[str, _PROJECT], id: Annotated[str, _ID]) -> Answer:
     """Put a memory aside: it is kept, and found only where archived ones are asked for. Use it for what was right and
     is over. Example: {"project": "web", "id": "3f0c52b1a09e77d4"}"""
-    return _moved(db, project, id, "archived", lambda found: db.notes.archive(found))
+    return moved(db, project, id, "archived", lambda found: db.notes.archive(found))
 
 
 @tool("memory_unarchive", "Make a memory active again", WRITE, idempotent=True)
 def memory_unarchive(host: Host, db: DB, *, project: Annotated[str, _PROJECT], id: Annotated[str, _ID]) -> Answer:
     """Make an archived memory active again. One in the trash stays there: use memory_restore.
     Example: {"project": "web", "id": "3f0c52b1a09e77d4"}"""
-    return _moved(db, project, id, "unarchived", lambda found: db.notes.unarchive(found))
+    return moved(db, project, id, "unarchived", lambda found: db.notes.unarchive(found))
 
 
 @tool("memory_purge", "Erase a memory", ADMIN, destructive=True)
@@ -267,7 +262,7 @@ def memory_purge(
     """Erase a memory for good, with its history and what was made of it. It must be in the trash, unless `force` is
     given. Only when the user asks for it; else use memory_trash. Example: {"project": "web", "id": "3f0c52b1a09e77d4"}
     """
-    found = _found(db, project, id)
+    found = found_in(db, project, id)
     if isinstance(found, str):
         if not force:
             raise NotFound(found, field="id")
@@ -288,7 +283,7 @@ def memory_reassign(
 ) -> Answer:
     """Move memories of one project to another, whatever their tier. A list of no ids is refused: to move everything,
     say `all`. Example: {"from_project": "web", "to_project": "shop", "ids": ["3f0c52b1a09e77d4"]}"""
-    chosen = None if ids is None else _ids(db, from_project, ids)
+    chosen = None if ids is None else ids_of(db, from_project, ids)
     moved = db.projects.reassign(chosen, from_=from_project, to=to_project, all=all)
     told: dict[str, Any] = {"moved": moved.notes, "reason": moved.reason}
     if moved.stayed:
@@ -311,7 +306,7 @@ def project_list(
     """The names of all projects something is in, those with nothing but trash included. Use it to find out how a
     project is spelled before you store. Example: {}"""
     page = db.projects.list(limit=limit, cursor=cursor)
-    return _listed({"items": [project.name for project in page.items], "next": page.next})
+    return listed({"items": [project.name for project in page.items], "next": page.next})
 
 
 @tool("project_count", "Count the memories of a project")
@@ -356,7 +351,7 @@ def memory_progressive_summary(
     found = db.summary.check(project, turns=turns_since_last, context_pct=context_remaining_pct)
     if not found.needed:
         newest = {"up_to_date": True, "content": found.text, "summary_id": found.summary_id, "reason": found.reason}
-        return newest, _whole
+        return newest, whole
     due = {
         "needs_store": True,
         "memories": [
@@ -370,7 +365,7 @@ def memory_progressive_summary(
         "last_summary_id": found.summary_id,
         "trigger": found.trigger,
     }
-    return due, _whole
+    return due, whole
 
 
 @tool("memory_brief", "Where everything stands")
@@ -392,159 +387,4 @@ def memory_brief(
     first = names.index(cursor) + 1 if cursor is not None else 0
     shown = found[first : first + limit]
     after = shown[-1].project if first + limit < len(found) else None
-    return _listed({"items": [_stand(one) for one in shown], "next": after, "total": len(found)})
-
-
-# -- memories ------------------------------------------------------------------------------------------------
-
-
-def _memory(note: results.Note, hit: results.Hit | None = None) -> dict[str, Any]:
-    """A note in the shape of a memory. What is said of few is left out where there is nothing to say."""
-    plain = note.to_dict()
-    related = [id for id, type in zip(note.links, note.link_types, strict=True) if type == _RELATED]
-    found: dict[str, Any] = {
-        "id": note.id,
-        "project": note.project,
-        "kind": note.kind,
-        "status": note.status,
-        "content": note.text,
-        "related_ids": related,
-        "metadata": {**note.metadata, **({"tags": list(note.tags)} if note.tags else {})},
-        "created_at": plain["created_at"],
-        "updated_at": plain["updated_at"],
-        "archived_at": plain["archived_at"],
-        "deleted_at": plain["trashed_at"],
-    }
-    if note.superseded_by:
-        found["superseded_by"] = note.superseded_by
-    if hit is not None:
-        found["score"] = round(hit.score, 4)
-        if hit.instruction_like:
-            found["instruction_like"] = True
-    return found
-
-
-def _stand(brief: results.ProjectBrief) -> dict[str, Any]:
-    counts = {one.kind: one.count for one in brief.open}
-    found: dict[str, Any] = {
-        "project": brief.project,
-        "summary_id": brief.summary.id if brief.summary else None,
-        "stale": brief.summary.stale if brief.summary else False,
-        "pending": counts.pop("plan", 0),
-        "open_bugs": counts.pop("bug", 0),
-        "activity_count": sum(brief.kinds.values()),
-        "decisions": [{"id": one.id, "status": one.status, "title": one.title} for one in brief.decisions],
-    }
-    counts.pop("decision", None)  # they are named
-    return found | ({"open": counts} if counts else {})
-
-
-def _taken_apart(
-    status: str | None, metadata: dict[str, Any] | None
-) -> tuple[str | None, list[Any] | None, dict[str, Any] | None]:
-    """Status, tags and other metadata: the metadata of a memory may name the first two."""
-    if metadata is None:
-        return status, None, None
-    kept = {key: value for key, value in metadata.items() if key not in ("status", "tags", "created_at", "updated_at")}
-    named = metadata.get("status")
-    if status is None and named is not None:
-        if not isinstance(named, str):
-            raise InvalidRequest("it is no text", field="metadata.status", allowed="text")
-        status = named
-    tags = metadata.get("tags")
-    if tags is not None and not isinstance(tags, list):
-        raise InvalidRequest("it is no list", field="metadata.tags", allowed="a list of texts")
-    return status, [] if tags is None and "tags" in metadata else tags, kept
-
-
-def _edited(db: DB, note: results.Note, related: list[str] | None, fields: dict[str, Any]) -> results.Changed:
-    """Change a note, its other links kept."""
-    while True:
-        if related is None:
-            return db.notes.update(note.id, **fields)
-        others = [(type, id) for id, type in zip(note.links, note.link_types, strict=True) if type != _RELATED]
-        try:
-            return db.notes.update(
-                note.id, **fields, links=[*others, *((_RELATED, id) for id in related)], expected_rev=note.rev
-            )
-        except Conflict:
-            note = db.notes.get(note.id)
-
-
-def _moved(db: DB, project: str, id: str, name: str, act: Callable[[str], results.Changed]) -> Answer:
-    """What moving a note to another tier comes to."""
-    found = _found(db, project, id)
-    if isinstance(found, str):
-        return {name: False, "reason": found}
-    changed = act(found.id)
-    return {name: changed.changed, "tier": changed.tier, "reason": changed.reason}
-
-
-def _found(db: DB, project: str, id: str) -> results.Note | str:
-    """The note of a project; why there is none."""
-    try:
-        return db.notes.get(_id(db, project, id), project=project)
-    except NotFound as error:
-        return error.message
-
-
-def _ids(db: DB, project: str, given: Iterable[str]) -> list[str]:
-    return [_id(db, project, one) for one in dict.fromkeys(given)]
-
-
-def _id(db: DB, project: str, given: str) -> str:
-    """The id of what an argument names. Raises NotFound."""
-    if not given.startswith(_IMPORTED):
-        return given
-    note = db.notes.find(given, project=project)
-    if note is None:
-        number = given.removeprefix(_IMPORTED)
-        raise NotFound(f"no memory was imported to {project!r} as number {number}", field="id")
-    return note.id
-
-
-# -- replies -------------------------------------------------------------------------------------------------
-
-
-def _listed(data: dict[str, Any]) -> Answer:
-    """A list, which is the whole text unless there is more to say: then a line below says it."""
-    return data, _text_of
-
-
-def _text_of(data: dict[str, Any]) -> str:
-    items = data.get("items", [])
-    lines = [_whole(items)]
-    if cut := data.get("cut"):
-        lines.append(f"(cut: {json.dumps(cut, ensure_ascii=False)})")
-    if data.get("next"):
-        total = f" of {data['total']:,}" if data.get("total") else ""
-        lines.append(f"({len(items):,}{total} shown; go on with cursor {json.dumps(data['next'])})")
-    if data.get("reason"):
-        lines.append(f"(nothing found: {data['reason']})")
-    return "\n".join(lines)
-
-
-def _whole(data: Any) -> str:
-    """As JSON, with what is absent or empty too."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-
-
-def _why_nothing(found: results.Recall) -> str | None:
-    if found.hits:
-        return None
-    return "; ".join(filter(None, (found.reason, found.hint)))
-
-
-def _numbered(context: str) -> str:
-    """A context whose lines are numbered; the fence lines, and the one that counts what did not fit, are not."""
-    numbered, count = [], 0
-    for line in context.splitlines():
-        if line.startswith("["):
-            count += 1
-            line = f"{count}. {line}"
-        numbered.append(line)
-    return "\n".join(numbered)
-
-
-def _tier(archived: bool, trash: bool) -> str:
-    return "archived" if archived else "trashed" if trash else "active"
+    return listed({"items": [stand(one) for one in shown], "next": after, "total": len(found)})
