@@ -35,6 +35,7 @@ from memhop.server.http.events import Listening
 from memhop.server.http.gate import Gate
 from memhop.server.http.limits import Limits
 from memhop.server.http.metrics import Metrics
+from memhop.server.http.names import SUFFIX, tenant_of
 from memhop.server.http.openapi import openapi_route
 from memhop.server.http.rest import nowhere, rest_routes
 from memhop.server.http.statefile import NAME as STATE
@@ -156,6 +157,8 @@ def serve(
             claim.publish(host, port)
             audit.write("server.start", access=None, tenant="", detail={"pid": os.getpid(), "port": port})
             tell(f"memhop listens at http://{f'[{host}]' if ':' in host else host}:{port} for the memories in {root}")
+            if strays := sum(tenant_of(path) is None for path in root.glob(f"*{SUFFIX}")):
+                tell(f"{strays} files there are not named as tenants are (a-z, 0-9, _ and -), and are not served")
             if tokens is not None and not known:
                 tell(f"nobody has a token yet: memhop token add NAME --root {root}")
             if settings.host not in _LOOPBACK:

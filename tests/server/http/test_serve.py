@@ -162,6 +162,16 @@ def test_a_kill_loses_nothing_that_was_acknowledged_and_the_next_one_starts(tmp_
     assert texts(server.path("bob")) == {f"note {number}" for number in range(0, 20, 2)}
 
 
+def test_files_of_nobody_are_told(tmp_path: Path) -> None:
+    """Tenants are lower case: whoever put Alice.meh there wondered where her memory was."""
+    (tmp_path / "root").mkdir(mode=0o700)
+    for name in ("Alice.meh", "con.meh", "bob.meh"):
+        (tmp_path / "root" / name).touch()
+    with serving(tmp_path) as server:
+        assert server.process.stdout is not None
+        assert "2 files there are not named as tenants are" in server.process.stdout.readline()
+
+
 def test_a_second_one_on_the_same_folder_names_the_first(running: Server) -> None:
     second = memhop("serve", "--root", str(running.root), "--port", "0")
     assert second.code == 3
