@@ -17,7 +17,6 @@ slow disk keeps only those waiting who want that file.
 from __future__ import annotations
 
 import logging
-import tempfile
 import threading
 import time
 from collections import OrderedDict
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memhop.common.errors import Busy, Closed, MemhopError, NotFound
 from memhop.server.http.names import SUFFIX, check_tenant, tenant_of, tenant_path
+from memhop.server.standin import StandIn
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -107,9 +107,7 @@ class Tenants:
         self._failed: OrderedDict[str, tuple[MemhopError, float]] = OrderedDict()  # name -> error, until when
         self._closed = False
         self._opens = self._closes = self._failures = self._waiting = 0
-        self._empty: DB | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None  # where the empty one is
-        self._making = threading.Lock()
+        self._standin = StandIn(open_db)
 
     @contextmanager
     def use(self, name: str, *, missing: str = REFUSED) -> Iterator[DB]:
@@ -130,7 +128,7 @@ class Tenants:
         if missing != CREATED and not self._is_there(name):
             if missing == REFUSED:
                 raise NotFound("there is no such memory yet", hint="it begins with the first thing that is stored")
-            yield self._lent()
+            yield self._standin.get()
             return
         slot = self._enter(name, missing == CREATED)
         assert slot.db is not None
@@ -174,11 +172,7 @@ class Tenants:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        with self._making:
-            if self._empty is not None and self._folder is not None:
-                self._empty.close()
-                self._folder.cleanup()
-                self._empty = None
+        self._standin.close()
         while True:
             with self._changed:
                 slot = next(filter(_free, self._slots.values()), None)
@@ -209,16 +203,6 @@ class Tenants:
         with self._changed:
             known = name in self._slots
         return known or tenant_path(self.root, name).exists()
-
-    def _lent(self) -> DB:
-        """The empty memory, which stands for all that are not there."""
-        with self._making:
-            if self._closed:
-                raise Closed("the server is being stopped")
-            if self._empty is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="memhop-")
-                self._empty = self._open_db(Path(self._folder.name, "empty.meh"), True)
-            return self._empty
 
     # -- the table -----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ tries again, a server goes on by itself when the cause is gone. A handle that fa
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memhop.common.errors import Locked, StorageError
+from memhop.server.standin import StandIn
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -45,7 +45,7 @@ class Memory:
         self._lock = threading.Condition()
         self._handle: _Handle | None = None
         self._empty: _Handle | None = None  # answers in place of a missing file
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._standin = StandIn(open_db)
 
     @contextmanager
     def use(self, *, writes: bool) -> Iterator[DB]:
@@ -72,8 +72,7 @@ class Memory:
 
     def is_empty(self, db: DB) -> bool:
         """Whether a memory that `use` gave stands in for a file that is not there."""
-        empty = self._empty
-        return empty is not None and empty.db is db
+        return self._standin.is_(db)
 
     def failed(self, db: DB, code: object) -> None:
         """Tell that a call failed with this code of an error. After a fault of the storage the file is opened anew."""
@@ -89,21 +88,20 @@ class Memory:
     def close(self) -> None:
         """Wait for the calls under way, and close what is open, which writes what is buffered."""
         with self._lock:
-            handles = [one for one in (self._handle, self._empty) if one is not None]
+            handle = self._handle
+            handles = [one for one in (handle, self._empty) if one is not None]
             self._lock.wait_for(lambda: not any(one.users for one in handles))
             self._handle = self._empty = None
-        for handle in handles:
+        if handle is not None:
             handle.db.close()
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._standin.close()
 
     def _opened(self, writes: bool) -> _Handle:
         if self._handle is not None:
             return self._handle
         if not writes and not self.path.exists():
             if self._empty is None:
-                self._folder = self._folder or tempfile.TemporaryDirectory(prefix="memhop-")
-                self._empty = _Handle(self._open(Path(self._folder.name, "empty.meh"), True))
+                self._empty = _Handle(self._standin.get())
             return self._empty
         self._handle = _Handle(self._open(self.path, writes))
         return self._handle
