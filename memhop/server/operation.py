@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from memhop.common.errors import MemhopError
 from memhop.server.faults import told
 from memhop.server.parameters import Parameters
-from memhop.server.reply import ROOM, Reply, compact, fitted, within, without_items
+from memhop.server.reply import ROOM, Reply, fitted, within, without_items
 
 if TYPE_CHECKING:
     from memhop.api.db import DB
@@ -125,9 +125,7 @@ class Operation:
             data = data if fits else without_items(data, room)
         said = texts[-1]
         text = said if isinstance(said, str) else said(data)
-        if not text:
-            text = compact(data)
-        elif remarks:
+        if text and remarks:
             text = f"{text}\n({'; '.join(remarks)})"
         if len(text) > room:
             text = f"{text[: room - 80].rstrip()}…\n[{len(text) - room + 80:,} characters were cut: ask for less]"
