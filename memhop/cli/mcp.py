@@ -17,7 +17,7 @@ from memhop.cli.arguments import DEFAULT_FILE, DEFAULT_WAIT_S, EmbedderOption, F
 from memhop.cli.configuration import backups, chat_model, settings
 from memhop.cli.exit_codes import reporting
 from memhop.cli.output import is_closed
-from memhop.common.config import check_choice, check_name
+from memhop.common.config import check_choice, check_project
 from memhop.common.errors import ConfigError, InvalidRequest
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def mcp(
                 raise InvalidRequest("--compat is a set of its own", field="--tools", allowed="one of the two")
         chosen = compat or tools or settings().mcp.tools
         check_choice(chosen, field="--tools", choices=("core", "notes", "full", *_COMPATIBLE))
-        named = check_name(project or settings().mcp.project, field="--project", blank=True)
+        asked = project or settings().mcp.project
+        named = check_project(asked, field="--project") if asked else None
         path = file.expanduser().absolute()
     from memhop.server.mcp.wire import claim
 
@@ -100,7 +101,7 @@ def mcp(
     def open_db(path: Path, create: bool) -> memhop.DB:
         return _opened(path, create, embedder=embedder, wait=wait, read_only=read_only)
 
-    host = Host(local=True, project=named or None, page=settings().recall.page)
+    host = Host(local=True, project=named, page=settings().recall.page)
     gc.freeze()
     gc.enable()
     serve(wire, Memory(path, open_db), shown, host=host, version=__version__)
