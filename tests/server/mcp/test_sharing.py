@@ -15,10 +15,10 @@ from memhop import DB
 from tests.cli.running import memhop
 from tests.support.mcp_server import Served, is_running
 from tests.support.processes import Starter, until
-from tests.support.seeds import NIGHTLY, replayable, seeds
+from tests.support.seeds import replayable, seeds
 
-MIXED = 200 if NIGHTLY else 40  # calls of each client
-KILLS = 50 if NIGHTLY else 10
+MIXED = 200  # calls of each client
+KILLS = 50
 
 
 def texts(path: Path) -> set[str]:
