@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from memhop import DB
-from tests.support.mcp_server import Served
-from tests.support.processes import Starter
+from tests.support.mcp_server import ENVELOPE, Served, command
+from tests.support.processes import HANG_S, Starter
 
 
 def error_of(result: dict[str, Any]) -> dict[str, Any]:
@@ -128,3 +130,41 @@ def test_read_only_shows_only_what_reads_and_leaves_the_file_alone(start: Starte
         server.close_input()
         assert server.finish() == ""
     assert path.read_bytes() == before
+
+
+def test_a_full_disk_is_told_and_what_was_stored_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.meh"
+    limited = ["sh", "-c", 'ulimit -f 128; exec "$@"', "sh", *command(path)]  # 64 or 128 KiB, as the shell has it
+    stored, refused = [], 0
+    with subprocess.Popen(limited, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        asked, answers = process.stdin, process.stdout
+
+        def call(name: str, **arguments: object) -> dict[str, Any]:
+            params = {"name": name, "arguments": arguments, "_meta": ENVELOPE}
+            asked.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode())
+            asked.write(b"\n")
+            asked.flush()
+            found: dict[str, Any] = json.loads(answers.readline())["result"]
+            return found
+
+        try:
+            for number in range(40):
+                text = f"note {number} " + f"word{number} " * 1_000
+                answer = call("memhop_remember", text=text)
+                if answer["isError"]:
+                    assert "cannot write" in answer["content"][0]["text"]
+                    refused += 1
+                else:
+                    stored.append(text)
+            assert stored
+            assert refused
+            assert "word0" in call("memhop_recall", query="word0")["content"][0]["text"], "reading goes on"
+            asked.close()
+            assert process.wait(HANG_S) == 0
+        finally:
+            process.kill()
+    with DB.open(path) as db:
+        assert db.verify(deep=True).ok
+        assert {note.text for note in db.notes.list(limit=1000).items} == set(stored)
